@@ -1,0 +1,89 @@
+// Package config turns the environment and a `.env` file into one checked struct. Nothing else in the program reads
+// the environment. A value that is wrong is never replaced by a default: Load reports every fault at once and the
+// program does not start.
+package config
+
+import (
+	"log/slog"
+	"net/netip"
+	"time"
+)
+
+// Config is every setting of the server, one field a variable. Its tags are the one table that parsing, the faults and
+// the user guide are made of:
+//
+//   - env: the variable; alias: an older name of the same.
+//   - default: used when the variable is unset or empty; derived: how the user guide writes a default that depends on
+//     other settings (defaults.go computes it).
+//   - rule: what is allowed, by the field's type: "1..10" for numbers and durations (in the unit that ends the
+//     variable's name), "a|b" for words, else the name of a rule in text.go.
+//   - off: on a number that is a limit, which 0 switches off. Rates are limits always.
+//   - doc: the sentence of the user guide.
+type Config struct {
+	ListenAddr  string   `env:"LISTEN_ADDR" default:"127.0.0.1:8899" rule:"address" doc:"Where the server listens."`
+	MetricsAddr string   `env:"METRICS_ADDR" rule:"address-or-off" derived:"off" doc:"Where Prometheus metrics are served, on a port of their own and without a credential; keep it private."`
+	PublicURL   string   `env:"PUBLIC_URL" rule:"public-url" doc:"The server's address as its users see it. With https, session cookies are marked Secure."`
+	DataDir     string   `env:"DATA_DIR" default:"./data" rule:"directory" doc:"Folder of the embedded database, files and the secret key. It is made with mode 0700."`
+	DatabaseURL Location `env:"DATABASE_URL" rule:"database" derived:"sqlite://DATA_DIR/stenometer.db" doc:"The database."`
+
+	DatabaseMaxConnections int      `env:"DATABASE_MAX_CONNECTIONS" rule:"2..1000" derived:"20 (SQLite: 4)" doc:"Connections of the PostgreSQL pool; with SQLite, connections that read (one writes)."`
+	FileStorageURL         Location `env:"FILE_STORAGE_URL" rule:"files" derived:"file://DATA_DIR/files" doc:"Where recordings are stored."`
+	SecretKey              Secret   `env:"SECRET_KEY" rule:"secret-key" derived:"made in DATA_DIR/secret.key; required with PostgreSQL" doc:"Encrypts stored secrets. Keep it: what it has encrypted cannot be read without it."`
+
+	RateLimitStorageURI  Location       `env:"RATELIMIT_STORAGE_URI" default:"memory://" rule:"limits" doc:"Where requests are counted. memory:// counts per process; share a Redis between several processes."`
+	TrustedProxyCount    int            `env:"TRUSTED_PROXY_COUNT" alias:"TRUSTED_PROXY_HOPS" default:"0" rule:"0..16" doc:"How many reverse proxies of yours stand in front of the server; 0 believes no forwarding header."`
+	TrustedProxyNetworks []netip.Prefix `env:"TRUSTED_PROXY_NETWORKS" default:"127.0.0.0/8,::1/128,10.0.0.0/8,172.16.0.0/12,192.168.0.0/16,fc00::/7" rule:"networks" doc:"Networks of those proxies. Forwarding headers from any other peer are not believed."`
+
+	TokenRateRead    Rates `env:"API_TOKEN_RATE_LIMIT_READ" default:"120 per minute" doc:"Requests of one token that read."`
+	TokenRateWrite   Rates `env:"API_TOKEN_RATE_LIMIT_WRITE" default:"30 per minute" doc:"Requests of one token that change something."`
+	TokenRateProcess Rates `env:"API_TOKEN_RATE_LIMIT_PROCESS" default:"10 per minute" doc:"Requests of one token that start paid work."`
+	UserRateRead     Rates `env:"API_USER_RATE_LIMIT_READ" derived:"twice API_TOKEN_RATE_LIMIT_READ: 240 per minute" doc:"Reading requests of one account over all its tokens. Where the token limit is off: twice that limit's default."`
+	UserRateWrite    Rates `env:"API_USER_RATE_LIMIT_WRITE" derived:"twice API_TOKEN_RATE_LIMIT_WRITE: 60 per minute" doc:"Changing requests of one account over all its tokens. Where the token limit is off: twice that limit's default."`
+	UserRateProcess  Rates `env:"API_USER_RATE_LIMIT_PROCESS" derived:"twice API_TOKEN_RATE_LIMIT_PROCESS: 20 per minute" doc:"Requests of one account, over all its tokens, that start paid work. Where the token limit is off: twice that limit's default."`
+	StatusRate       Rates `env:"API_STATUS_RATE_LIMIT" default:"600 per minute" doc:"Status requests of one account; they count here instead of among the reading ones."`
+	TokenCreateRate  Rates `env:"API_TOKEN_CREATE_RATE_LIMIT" default:"10 per hour" doc:"Tokens that one account creates over HTTP."`
+	TokenChangeRate  Rates `env:"API_TOKEN_CHANGE_RATE_LIMIT" default:"20 per hour" doc:"Changes to its tokens that one account makes."`
+	SessionRate      Rates `env:"SESSION_RATE_LIMIT" default:"1000 per hour;5000 per day" doc:"Requests from one address with a session cookie or no credential; requests with a token are not counted."`
+	LoginRate        Rates `env:"LOGIN_RATE_LIMIT" default:"10 per minute" doc:"Sign-in attempts from one address."`
+	RegisterRate     Rates `env:"REGISTER_RATE_LIMIT" default:"5 per hour" doc:"Registrations from one address."`
+	AuthFailureRate  Rates `env:"AUTH_FAILURE_RATE_LIMIT" default:"30 per minute" doc:"Answers 401 to one address; beyond it they become 429. A valid credential is never refused by it."`
+
+	AIPerUserPerMinute int `env:"RATE_LIMIT_AI_PER_USER_PER_MINUTE" default:"20" rule:"0..1000000000" off:"0" doc:"Requests a minute that start paid work, of one account."`
+	AIPerOrgPerMinute  int `env:"RATE_LIMIT_AI_PER_ORG_PER_MINUTE" default:"100" rule:"0..1000000000" off:"0" doc:"The same, of one organization."`
+	AIPerIPPerMinute   int `env:"RATE_LIMIT_AI_PER_IP_PER_MINUTE" default:"200" rule:"0..1000000000" off:"0" doc:"The same, from one address."`
+	MaxTokensPerUser   int `env:"API_MAX_TOKENS_PER_USER" default:"10" rule:"0..100000" off:"0" doc:"Active tokens of one account."`
+
+	TokensManageByToken bool          `env:"API_TOKENS_MANAGE_BY_TOKEN" default:"false" doc:"Whether a token without scopes (a full one) may manage the account's tokens."`
+	AllowQueryToken     bool          `env:"API_ALLOW_QUERY_TOKEN" default:"false" doc:"Whether a full token may be sent as ?token= on GET. Addresses end up in logs and histories."`
+	Registration        string        `env:"REGISTRATION" default:"first" rule:"first|open|closed" doc:"Who may register: the first account only, everybody, or nobody."`
+	SessionLifetime     time.Duration `env:"SESSION_LIFETIME_HOURS" default:"336" rule:"0.001..8760" doc:"Hours after which a session ends, used or not."`
+	SessionIdle         time.Duration `env:"SESSION_IDLE_HOURS" default:"72" rule:"0.001..8760" doc:"Hours after which an unused session ends."`
+	CredentialPoll      time.Duration `env:"CREDENTIAL_POLL_MILLISECONDS" default:"300" rule:"10..900" doc:"How often a process asks the database for revoked and changed credentials."`
+
+	TranscriptionConnector string        `env:"TRANSCRIPTION_CONNECTOR" rule:"embedded|openai_whisper|openai_transcribe|asr_endpoint" derived:"by the other speech settings; embedded without any" doc:"The speech engine."`
+	TranscriptionBaseURL   Location      `env:"TRANSCRIPTION_BASE_URL" rule:"http" derived:"https://api.openai.com/v1" doc:"Base address of an OpenAI-compatible speech server."`
+	TranscriptionAPIKey    Secret        `env:"TRANSCRIPTION_API_KEY" rule:"api-key" derived:"none; required with OpenAI" doc:"Its key."`
+	TranscriptionModel     string        `env:"TRANSCRIPTION_MODEL" rule:"model" derived:"the engine's" doc:"Its model; one named gpt-4o… chooses openai_transcribe."`
+	TranscriptionTimeout   time.Duration `env:"TRANSCRIPTION_TIMEOUT_SECONDS" default:"1800" rule:"1..86400" doc:"The longest that one call to a speech engine may take."`
+	ASRBaseURL             Location      `env:"ASR_BASE_URL" rule:"http" doc:"Base address of an ASR service (whisper-asr-webservice, WhisperX); chooses asr_endpoint."`
+	ASRDiarize             bool          `env:"ASR_DIARIZE" default:"true" doc:"Whether the ASR service tells speakers apart unless a request says otherwise."`
+
+	MaxUploadMB             int           `env:"MAX_UPLOAD_MB" default:"500" rule:"0..1048576" doc:"Largest file of an upload, in MiB; 0 takes no uploads."`
+	JobsMaxConcurrentPerOrg int           `env:"JOBS_MAX_CONCURRENT_PER_ORG" default:"3" rule:"0..1000" doc:"Transcriptions of one organization at work at once; with 0 they wait until it is raised."`
+	JobHeartbeat            time.Duration `env:"JOB_HEARTBEAT_SECONDS" default:"2" rule:"0.1..5" doc:"How often a process says that it is alive, and looks for jobs of processes that are not."`
+	JobDeadAfter            time.Duration `env:"JOB_DEAD_AFTER_SECONDS" default:"10" rule:"0.5..15" doc:"Silence after which a process counts as dead and its jobs are taken over. At least three times JOB_HEARTBEAT_SECONDS."`
+	JobMaxAttempts          int           `env:"JOB_MAX_ATTEMPTS" default:"4" rule:"1..25" doc:"Attempts at a job before it is given up."`
+	JobRetryBase            time.Duration `env:"JOB_RETRY_SECONDS" default:"5" rule:"0.1..3600" doc:"Wait before a job's second attempt; each further wait is four times the last."`
+
+	HeaderTimeout      time.Duration `env:"HTTP_HEADER_TIMEOUT_SECONDS" default:"10" rule:"0.1..300" doc:"How long a client may take to send a request's headers."`
+	IdleTimeout        time.Duration `env:"HTTP_IDLE_TIMEOUT_SECONDS" default:"120" rule:"0.1..3600" doc:"How long an unused connection is kept."`
+	HandlerTimeout     time.Duration `env:"HTTP_HANDLER_TIMEOUT_SECONDS" default:"30" rule:"0.1..600" doc:"How long a JSON request may take."`
+	UploadStallTimeout time.Duration `env:"UPLOAD_STALL_TIMEOUT_SECONDS" default:"30" rule:"0.1..3600" doc:"How long a request body may stand still before it is refused (408)."`
+	ShutdownTimeout    time.Duration `env:"SHUTDOWN_TIMEOUT_SECONDS" default:"20" rule:"0.1..600" doc:"How long requests and jobs at work may take to end when the server stops."`
+
+	DiskReserveMB int           `env:"DISK_RESERVE_MB" default:"200" rule:"0..1048576" doc:"MiB kept free on the disk of DATA_DIR; an upload that would use them is refused (507). 0 keeps none."`
+	SweepInterval time.Duration `env:"SWEEP_INTERVAL_SECONDS" default:"3600" rule:"0..604800" doc:"How often the server looks for leftover files; 0 never looks."`
+	SweepAge      time.Duration `env:"SWEEP_AGE_HOURS" default:"24" rule:"0.001..8760" doc:"Age below which a file is never taken for a leftover. Longer than any upload takes."`
+	SweepRemove   bool          `env:"SWEEP_REMOVE" default:"true" doc:"Whether leftovers are removed, or only reported."`
+	LogLevel      slog.Level    `env:"LOG_LEVEL" default:"info" rule:"debug|info|warn|error" doc:"The least important message that is logged."`
+}

@@ -1,0 +1,123 @@
+package config
+
+import (
+	"log/slog"
+	"net/netip"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Setting is one variable as the user guide shows it.
+type Setting struct {
+	Name string
+	// Alias is an older name of the same; "" for none.
+	Alias string
+	// Default is what an unset or empty variable means, in words where it depends on other settings.
+	Default string
+	Allowed string
+	Meaning string
+	// Limit is true where 0 switches a limit off.
+	Limit bool
+
+	parsedDefault string
+	rule          string
+	least, most   float64       // of numbers and durations, in unit
+	unit          time.Duration // of durations
+}
+
+// Settings lists every variable in the order of Config's fields.
+func Settings() []Setting {
+	fields := reflect.TypeFor[Config]()
+	settings := make([]Setting, fields.NumField())
+	for i := range settings {
+		settings[i] = settingOf(fields.Field(i))
+	}
+	return settings
+}
+
+func settingOf(field reflect.StructField) Setting {
+	s := Setting{
+		Name:          field.Tag.Get("env"),
+		Alias:         field.Tag.Get("alias"),
+		Default:       field.Tag.Get("derived"),
+		Meaning:       field.Tag.Get("doc"),
+		Limit:         field.Tag.Get("off") == "0",
+		parsedDefault: field.Tag.Get("default"),
+		rule:          field.Tag.Get("rule"),
+	}
+	if s.Default == "" {
+		s.Default = s.parsedDefault
+	}
+	if s.Default == "" {
+		s.Default = "none"
+	}
+	switch reflect.New(field.Type).Interface().(type) {
+	case *int:
+		s.least, s.most = bounds(s.rule)
+		s.Allowed = "a whole number from " + number(s.least) + " to " + number(s.most)
+		if s.Limit {
+			s.Allowed += "; 0 for no limit"
+		}
+	case *time.Duration:
+		s.least, s.most = bounds(s.rule)
+		var plural string
+		s.unit, plural = unitOfName(s.Name)
+		s.Allowed = number(s.least) + " to " + number(s.most) + " " + plural
+	case *bool:
+		s.Allowed = "true or false"
+	case *Rates:
+		s.Allowed = ratesAllowed
+		s.Limit = true
+	case *slog.Level, *string, *Location, *Secret, *[]netip.Prefix:
+		s.Allowed = textRules[s.rule].allowed
+		if strings.Contains(s.rule, "|") {
+			s.Allowed = oneOf(s.rule)
+		}
+	}
+	return s
+}
+
+func bounds(rule string) (least, most float64) {
+	from, to, _ := strings.Cut(rule, "..")
+	least, _ = strconv.ParseFloat(from, 64)
+	most, _ = strconv.ParseFloat(to, 64)
+	return least, most
+}
+
+func number(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
+
+// unitOfName is the unit that ends a duration's variable: SHUTDOWN_TIMEOUT_SECONDS.
+func unitOfName(variable string) (unit time.Duration, plural string) {
+	switch variable[strings.LastIndexByte(variable, '_')+1:] {
+	case "HOURS":
+		return time.Hour, "hours"
+	case "MILLISECONDS":
+		return time.Millisecond, "milliseconds"
+	default:
+		return time.Second, "seconds"
+	}
+}
+
+// Off lists the variables of limits that are switched off, for the server to say so at its start and in its metrics.
+func (c *Config) Off() []string {
+	var off []string
+	fields := reflect.ValueOf(c).Elem()
+	for i, setting := range Settings() {
+		if !setting.Limit {
+			continue
+		}
+		switch value := fields.Field(i).Interface().(type) {
+		case Rates:
+			if value.Off() {
+				off = append(off, setting.Name)
+			}
+		case int:
+			if value == 0 {
+				off = append(off, setting.Name)
+			}
+		}
+	}
+	return off
+}

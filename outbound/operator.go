@@ -1,0 +1,58 @@
+// Package outbound holds the HTTP clients by which the server calls others. Which of them is used is visible where the
+// server is put together. Operator is for addresses that stand in the configuration, and for no others: it goes
+// wherever the address says, private networks included.
+package outbound
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"time"
+)
+
+// ErrTooLarge is the error of a body that is longer than it may be.
+var ErrTooLarge = errors.New("the answer is too large")
+
+const (
+	dialTimeout  = 60 * time.Second
+	idleTimeout  = 90 * time.Second
+	idlePerHost  = 4
+	idleInAll    = 16
+	headersBytes = 64 << 10
+)
+
+// Operator makes a client for services that the operator has named. A call takes at most timeout, its body included;
+// certificates are verified; a redirect is an answer like another and never followed, so that a key sent to a service
+// stays there; a proxy named by HTTP_PROXY, HTTPS_PROXY and NO_PROXY is used. Read answers with ReadAll.
+func Operator(timeout time.Duration) *http.Client {
+	dialer := &net.Dialer{Timeout: min(dialTimeout, timeout)}
+	return &http.Client{
+		Timeout:       timeout,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		Transport: &http.Transport{
+			Proxy:                  http.ProxyFromEnvironment,
+			DialContext:            dialer.DialContext,
+			ForceAttemptHTTP2:      true,
+			TLSHandshakeTimeout:    min(dialTimeout, timeout),
+			ResponseHeaderTimeout:  timeout,
+			IdleConnTimeout:        idleTimeout,
+			MaxIdleConns:           idleInAll,
+			MaxIdleConnsPerHost:    idlePerHost,
+			MaxResponseHeaderBytes: headersBytes,
+		},
+	}
+}
+
+// ReadAll reads an answer's body of at most most bytes. A longer one is ErrTooLarge, and no more of it is read.
+func ReadAll(body io.Reader, most int64) ([]byte, error) {
+	read, err := io.ReadAll(io.LimitReader(body, most+1))
+	if err != nil {
+		return nil, fmt.Errorf("read the answer: %w", err)
+	}
+	if int64(len(read)) > most {
+		return nil, fmt.Errorf("%w: more than %d bytes", ErrTooLarge, most)
+	}
+	return read, nil
+}

@@ -1,0 +1,77 @@
+// Package problems is the one table of what can go wrong in front of a caller: the kinds of failure, each with a
+// stable code and a status. Everything below the door returns an error; the door turns it into one answer by this
+// table. An error that is not in the table is "internal": logged whole, shown bare.
+package problems
+
+import "net/http"
+
+// Kind is one row of the table. Kinds are made only here; the zero Kind is treated as internal.
+type Kind struct {
+	code    string
+	status  int
+	meaning string
+}
+
+// Code is the stable name that clients branch on.
+func (k Kind) Code() string { return k.code }
+
+// Status is the HTTP status of an answer of this kind.
+func (k Kind) Status() int { return k.status }
+
+// Meaning is the sentence of the user guide for this kind.
+func (k Kind) Meaning() string { return k.meaning }
+
+// The kinds of failure. Add one line here and its row in docs/user-guide/api-reference.md; a test compares them.
+var (
+	BadRequest             = Kind{"bad_request", http.StatusBadRequest, "The request could not be read: malformed JSON, a malformed form, or a body cut short."}
+	InvalidParameter       = Kind{"invalid_parameter", http.StatusBadRequest, "A field or query parameter has a value outside what is allowed; the error names both."}
+	InvalidMedia           = Kind{"invalid_media", http.StatusBadRequest, "The file is empty, or is not audio or video that can be decoded."}
+	NoTranscript           = Kind{"no_transcript", http.StatusBadRequest, "The recording has no usable transcript (none yet, or no speech was found)."}
+	NoTimings              = Kind{"no_timings", http.StatusBadRequest, "The transcript has no times, so that subtitles cannot be made of it."}
+	InvalidToken           = Kind{"invalid_token", http.StatusUnauthorized, "A credential was sent and is not valid: unknown, expired, revoked, malformed, two different ones, or in a place where it does not count."}
+	AuthenticationRequired = Kind{"authentication_required", http.StatusUnauthorized, "No credential was sent."}
+	InvalidCredentials     = Kind{"invalid_credentials", http.StatusUnauthorized, "The e-mail address or the password is wrong."}
+	InsufficientScope      = Kind{"insufficient_scope", http.StatusForbidden, "The token is valid but lacks a scope that the route asks for."}
+	InsufficientPermission = Kind{"insufficient_permission", http.StatusForbidden, "The account's role does not allow this."}
+	CrossOrigin            = Kind{"cross_origin", http.StatusForbidden, "A request that changes something came with a session cookie but from another site."}
+	RegistrationClosed     = Kind{"registration_closed", http.StatusForbidden, "This server does not take registrations."}
+	NotFound               = Kind{"not_found", http.StatusNotFound, "There is no such thing, or none that the caller may see."}
+	MethodNotAllowed       = Kind{"method_not_allowed", http.StatusMethodNotAllowed, "The path exists, the method does not; Allow lists those that do."}
+	Conflict               = Kind{"conflict", http.StatusConflict, "The request contradicts the present state, such as a name that is taken."}
+	InvalidState           = Kind{"invalid_state", http.StatusBadRequest, "The recording is not in a state in which this can be done."}
+	TokenLimitReached      = Kind{"token_limit_reached", http.StatusConflict, "The account has as many active tokens as it may; revoking one frees a slot."}
+	PayloadTooLarge        = Kind{"payload_too_large", http.StatusRequestEntityTooLarge, "The body, the file or one of its fields is larger than allowed."}
+	UnsupportedMediaType   = Kind{"unsupported_media_type", http.StatusUnsupportedMediaType, "The Content-Type or Content-Encoding is not one that the route reads."}
+	RangeNotSatisfiable    = Kind{"range_not_satisfiable", http.StatusRequestedRangeNotSatisfiable, "The range lies outside the file; Content-Range tells its size."}
+	HeadersTooLarge        = Kind{"headers_too_large", http.StatusRequestHeaderFieldsTooLarge, "The request's headers are larger than 32 KiB."}
+
+	TokenRateLimited        = Kind{"token_rate_limit_exceeded", http.StatusTooManyRequests, "The token has used up its requests of this category."}
+	AccountRateLimited      = Kind{"account_rate_limit_exceeded", http.StatusTooManyRequests, "All tokens of the account together have used up its requests of this category."}
+	UserRateLimited         = Kind{"user_rate_limit_exceeded", http.StatusTooManyRequests, "The account has used up a limit of this route."}
+	UserAIRateLimited       = Kind{"user_ai_rate_limit_exceeded", http.StatusTooManyRequests, "The account has used up its requests that start paid work."}
+	OrganizationRateLimited = Kind{"organization_rate_limit_exceeded", http.StatusTooManyRequests, "The organization has used up its requests that start paid work."}
+	AddressRateLimited      = Kind{"address_rate_limit_exceeded", http.StatusTooManyRequests, "Too many requests came from this address."}
+
+	Internal            = Kind{"internal", http.StatusInternalServerError, "Something failed that is not the caller's fault; the log has the whole of it under the request id."}
+	Timeout             = Kind{"timeout", http.StatusServiceUnavailable, "The request took longer than the server allows."}
+	RequestTimeout      = Kind{"request_timeout", http.StatusRequestTimeout, "The body arrived too slowly or stopped arriving."}
+	DatabaseUnavailable = Kind{"database_unavailable", http.StatusServiceUnavailable, "The database did not answer; try again after Retry-After."}
+	LimitsUnavailable   = Kind{"limits_unavailable", http.StatusServiceUnavailable, "The storage of the limits did not answer, so that nothing is let in; try again after Retry-After."}
+	StorageUnavailable  = Kind{"storage_unavailable", http.StatusServiceUnavailable, "The file storage did not answer; try again after Retry-After."}
+	Starting            = Kind{"server_starting", http.StatusServiceUnavailable, "The server is opening its database; try again after Retry-After."}
+	Stopping            = Kind{"server_stopping", http.StatusServiceUnavailable, "The server is stopping and takes no new work."}
+	StorageFull         = Kind{"storage_full", http.StatusInsufficientStorage, "The server has no room left for the file; nothing was stored."}
+)
+
+// Table lists every kind, in the order in which the user guide shows them.
+func Table() []Kind {
+	return []Kind{
+		BadRequest, InvalidParameter, InvalidMedia, NoTranscript, NoTimings, InvalidState,
+		InvalidToken, AuthenticationRequired, InvalidCredentials,
+		InsufficientScope, InsufficientPermission, CrossOrigin, RegistrationClosed,
+		NotFound, MethodNotAllowed, RequestTimeout, Conflict, TokenLimitReached, PayloadTooLarge, UnsupportedMediaType,
+		RangeNotSatisfiable, TokenRateLimited, AccountRateLimited, UserRateLimited, UserAIRateLimited,
+		OrganizationRateLimited, AddressRateLimited, HeadersTooLarge,
+		Internal, Timeout, DatabaseUnavailable, LimitsUnavailable, StorageUnavailable, Starting, Stopping, StorageFull,
+	}
+}
