@@ -1,0 +1,52 @@
+package models
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"net"
+	"slices"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/mattn/go-sqlite3"
+	"gorm.io/gorm"
+)
+
+// IsBusy reports whether the database could not answer now but may later: locked, overloaded, restarting, out
+// of reach, or not done before the deadline. A caller that left (context.Canceled) is none of these.
+func IsBusy(err error) bool {
+	var inSQLite sqlite3.Error
+	if errors.As(err, &inSQLite) {
+		return slices.Contains([]sqlite3.ErrNo{
+			sqlite3.ErrBusy, sqlite3.ErrLocked, sqlite3.ErrInterrupt, sqlite3.ErrCantOpen, sqlite3.ErrProtocol,
+		}, inSQLite.Code)
+	}
+	var inPostgres *pgconn.PgError
+	if errors.As(err, &inPostgres) {
+		// Classes: connection exception, insufficient resources, operator intervention (shutting down,
+		// starting up, canceled by a statement time-out), transaction rollback (deadlock, serialization).
+		busy := []string{"08", "53", "57", "40"}
+		return slices.ContainsFunc(busy, func(class string) bool { return strings.HasPrefix(inPostgres.Code, class) }) ||
+			inPostgres.Code == "55P03" // lock not available
+	}
+	var unreachable *pgconn.ConnectError
+	var network net.Error
+	return errors.As(err, &unreachable) || errors.As(err, &network) ||
+		errors.Is(err, driver.ErrBadConn) || errors.Is(err, sql.ErrConnDone) ||
+		errors.Is(err, context.DeadlineExceeded)
+}
+
+// IsUniqueViolation reports whether a row was refused because another has the same value where only one may.
+func IsUniqueViolation(err error) bool {
+	var inSQLite sqlite3.Error
+	if errors.As(err, &inSQLite) {
+		return inSQLite.ExtendedCode == sqlite3.ErrConstraintUnique || inSQLite.ExtendedCode == sqlite3.ErrConstraintPrimaryKey
+	}
+	var inPostgres *pgconn.PgError
+	if errors.As(err, &inPostgres) {
+		return inPostgres.Code == "23505"
+	}
+	return errors.Is(err, gorm.ErrDuplicatedKey)
+}

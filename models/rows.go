@@ -1,0 +1,153 @@
+package models
+
+import "time"
+
+// The rows. Each struct is one table; the SQL under migrations/ makes the tables, a test compares the two.
+// Times are UTC. Ids are never used twice (AUTOINCREMENT, identity columns), also after a row is gone.
+
+// Organization pays for and bounds the work of its accounts.
+type Organization struct {
+	ID        int64  `gorm:"primaryKey"`
+	Slug      string // unique, 1-63 of a-z 0-9 -
+	Name      string
+	TimeZone  string // IANA name; months are counted in it
+	CreatedAt time.Time
+}
+
+// User is an account. It belongs to one organization for its whole life.
+type User struct {
+	ID             int64 `gorm:"primaryKey"`
+	OrganizationID int64
+	Email          string // unique, lower case
+	Username       string // unique
+	PasswordHash   string // argon2id in PHC form
+	Role           string // one of auth.Roles, kept by a CHECK
+	InstanceAdmin  bool   // the first account
+	SessionEpoch   int64  // sessions of an older epoch are dead: raised by a change of password or role
+	DisabledAt     *time.Time
+	CreatedAt      time.Time
+}
+
+// Session is a signed-in browser. The key is a hash: the cookie cannot be read back from the table.
+type Session struct {
+	TokenHash string `gorm:"primaryKey"`
+	Data      []byte
+	ExpiresAt time.Time
+}
+
+// APIToken is a credential of an account. The plaintext is not kept.
+type APIToken struct {
+	ID        int64 `gorm:"primaryKey"`
+	UserID    int64
+	Name      string
+	TokenHash string // SHA-256, lower-case hex, unique
+	Scopes    string // sorted, separated by spaces; "full" for all
+	ExpiresAt *time.Time
+	RevokedAt *time.Time
+	// ReplacedBy is the token that a rotation made of this one: while both live the pair counts once.
+	ReplacedBy      *int64
+	LastUsedAt      *time.Time
+	LastUsedAddress *string
+	CreatedAt       time.Time
+}
+
+// TableName keeps the wire's plural apart from gorm's guess.
+func (APIToken) TableName() string { return "api_tokens" }
+
+// ChangeCounter counts changes that every process must hear of; processes poll it.
+type ChangeCounter struct {
+	Name  string `gorm:"primaryKey"` // "credentials"
+	Value int64
+}
+
+// Recording is an accepted audio or video file and what is known of it. The transcript is in tables of its own.
+type Recording struct {
+	ID               int64 `gorm:"primaryKey"`
+	OrganizationID   int64
+	UserID           int64
+	Title            *string
+	TitleByUser      bool // typed by a person: automatic titles leave it
+	Participants     *string
+	Notes            *string
+	Summary          *string
+	Status           string  // PENDING QUEUED PROCESSING SUMMARIZING COMPLETED FAILED
+	ErrorMessage     *string // our words, for the owner; set when FAILED
+	ErrorCode        *string // stable, set when FAILED
+	OriginalFilename *string // a label only
+	MimeType         *string // found by content
+	FileSize         int64
+	SHA256           string // lower-case hex of the stored bytes
+	StorageKey       string // made by the server; empty once the media is gone
+	AudioDeletedAt   *time.Time
+	AudioDuration    *float64 // seconds, measured by decoding
+	MeetingDate      *time.Time
+	Language         *string
+	MinSpeakers      *int
+	MaxSpeakers      *int
+	Hotwords         *string
+	InitialPrompt    *string
+	Model            *string // transcription_model of the request
+	IsInbox          bool
+	IsHighlighted    bool
+	IsArchived       bool
+	// JobID is the River job that is to transcribe it; 0 when none is.
+	JobID int64
+	// WorkToken fences the work: only the worker that wrote it may finish. Empty when nobody works.
+	WorkToken string
+	// AICharged is true once one unit of the AI limits was charged for the present transcription,
+	// by the request or by the job: a retry charges nothing more.
+	AICharged                    bool
+	ProcessingSeconds            *float64
+	TranscriptionDurationSeconds *int64
+	CompletedAt                  *time.Time
+	CreatedAt                    time.Time
+	UpdatedAt                    time.Time
+}
+
+// Transcript is the result of one transcription; a new one replaces it whole.
+type Transcript struct {
+	RecordingID int64 `gorm:"primaryKey"`
+	// Kind is "segments" or "plain". Plain transcripts have text and no times.
+	Kind     string
+	Text     string // the plain text; empty for segments
+	Language *string
+	Engine   string
+	Model    *string
+	// Gaps is a JSON array of {start_time, end_time, reason}: parts that an engine could not transcribe.
+	Gaps      string
+	CreatedAt time.Time
+}
+
+// TranscriptSegment is one timed utterance. Times are finite, ordered, and lie within the decoded length.
+type TranscriptSegment struct {
+	RecordingID  int64 `gorm:"primaryKey"`
+	Position     int   `gorm:"primaryKey"` // from 0
+	StartSeconds *float64
+	EndSeconds   *float64
+	Speaker      *string
+	SpeakerLabel *string // as the engine said it, kept when the speaker is renamed
+	Text         string
+}
+
+// OutboxEvent is something that happened, written in the transaction in which it happened. Part of a later
+// release delivers it to webhooks; until then it is the record of what there was to say.
+type OutboxEvent struct {
+	ID             int64  `gorm:"primaryKey"`
+	EventID        string // UUID, unique
+	OrganizationID int64
+	UserID         int64 // owner of the thing it is about
+	RecordingID    *int64
+	Type           string // a row of webhooks.Events
+	Data           string // JSON object
+	OccurredAt     time.Time
+}
+
+// Process is a running server; it renews SeenAt while it lives.
+type Process struct {
+	ID            string `gorm:"primaryKey"`
+	Role          string // all, web, worker
+	LimitsStorage string // scheme of RATELIMIT_STORAGE_URI: "memory" means that its counts are its own
+	Version       string
+	StartedAt     time.Time
+	SeenAt        time.Time
+}
