@@ -1,0 +1,156 @@
+package limits
+
+import (
+	"context"
+	"crypto/rand"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"pgregory.net/rapid"
+
+	"github.com/stenometer/stenometer/tests/testservices"
+)
+
+// The rules of windows are written twice, in window.go and in take.lua. TestScriptDecidesAsMemoryDoes gives both the
+// same requests by the same clock, which steps back at times, and wants the same numbers from both. The script's
+// clock is replaced by its last arguments; nothing else of it is changed.
+func TestScriptDecidesAsMemoryDoes(t *testing.T) {
+	t.Parallel()
+	script := redis.NewScript(strings.Replace(takeSource, "redis.call('TIME')", "{ARGV[#ARGV - 1], ARGV[#ARGV]}", 1))
+	client := testClient(t)
+	rapid.Check(t, func(t *rapid.T) {
+		prefix := "test-" + rand.Text() + ":"
+		period := rapid.SampledFrom([]time.Duration{time.Minute, 7 * time.Minute, 24 * time.Hour, coarseFrom, MaxWindow}).Draw(t, "period")
+		now := time.Unix(1790000000, 0)
+		windows := map[string]*twin{}
+		for range rapid.IntRange(1, 60).Draw(t, "arrivals") {
+			now = now.Add(drawPause(period).Draw(t, "pause").Truncate(time.Microsecond))
+			if rapid.IntRange(0, 20).Draw(t, "step") == 0 {
+				now = now.Add(-time.Duration(rapid.Int64Range(0, int64(2*period)).Draw(t, "back")).Truncate(time.Microsecond))
+			}
+			mode := rapid.SampledFrom([]string{"take", "take", "take", "peek"}).Draw(t, "mode")
+			stack := drawStack(t, period)
+			want := expected(mode, stack, windows, now)
+			got, err := runScript(client, script, prefix, mode, stack, now)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range want {
+				if got[i] != want[i] {
+					t.Fatalf("%s of %v: number %d is %d in Redis, %d in memory", mode, stack, i, got[i], want[i])
+				}
+			}
+			checkKeys(t, client, prefix, stack, windows)
+		}
+	})
+}
+
+// twin is what window.go makes of a key, and how long the key must live since it was last written.
+type twin struct {
+	window
+	lives time.Duration
+}
+
+// of is the log of a key, nil before anything was counted.
+func of(windows map[string]*twin, key string) *window {
+	if windows[key] == nil {
+		return nil
+	}
+	return &windows[key].window
+}
+
+func testClient(t *testing.T) *redis.Client {
+	t.Helper()
+	options, err := redis.ParseURL(testservices.Redis(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := redis.NewClient(options)
+	t.Cleanup(func() {
+		if err := client.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return client
+}
+
+func drawStack(t *rapid.T, period time.Duration) []Limit {
+	stack := make([]Limit, rapid.IntRange(1, 3).Draw(t, "limits"))
+	for i := range stack {
+		stack[i] = Limit{
+			Plan: TokenRead,
+			Key:  Key{Org: 1, ID: rapid.Int64Range(1, 3).Draw(t, "token")},
+			Rate: Rate{Limit: rapid.Int64Range(1, 40).Draw(t, "figure"), Period: period},
+			Cost: rapid.Int64Range(1, 12).Draw(t, "cost"),
+		}
+	}
+	return stack
+}
+
+// expected is what the script must answer, by window.go.
+func expected(mode string, stack []Limit, windows map[string]*twin, now time.Time) []int64 {
+	m := momentOf(now.UnixNano(), spanOf(stack[0].Rate.Period))
+	waits := make([]time.Duration, len(stack))
+	answer := []int64{1}
+	for i := range stack {
+		if mode == "take" {
+			waits[i] = waitFor(&stack[i], of(windows, stack[i].String()), &m)
+		}
+		if waits[i] != 0 {
+			answer[0] = 0
+		}
+	}
+	charged := map[string]bool{}
+	for i := range stack {
+		key := stack[i].String()
+		if mode == "take" && answer[0] == 1 && !charged[key] {
+			if windows[key] == nil {
+				windows[key] = &twin{}
+			}
+			windows[key].charge(&m, stack[i].Cost)
+			windows[key].lives = windows[key].whole(&m)
+			charged[key] = true
+		}
+	}
+	for i := range stack {
+		st := standOf(&stack[i], of(windows, stack[i].String()), &m, waits[i])
+		wait := st.wait.Microseconds()
+		if st.wait < 0 {
+			wait = -1
+		}
+		answer = append(answer, st.used, wait, st.next.Microseconds(), st.whole.Microseconds())
+	}
+	return answer
+}
+
+func runScript(client *redis.Client, script *redis.Script, prefix, mode string, stack []Limit, now time.Time) ([]int64, error) {
+	keys, args := []string{}, []any{mode}
+	for i := range stack {
+		s := spanOf(stack[i].Rate.Period)
+		keys = append(keys, prefix+stack[i].String())
+		args = append(args, stack[i].Rate.Limit, s.length, s.quantum, s.tick/int64(time.Microsecond), stack[i].Cost)
+	}
+	args = append(args, strconv.FormatInt(now.Unix(), 10), strconv.FormatInt(int64(now.Nanosecond()/1000), 10))
+	return script.Run(context.Background(), client, keys, args...).Int64Slice()
+}
+
+// checkKeys: a key lives until the newest stamp has left by the clock at its writing, also when the clock had stepped
+// back, and a counter is small. The minute is for the time that the test itself takes.
+func checkKeys(t *rapid.T, client *redis.Client, prefix string, stack []Limit, windows map[string]*twin) {
+	for i := range stack {
+		w := windows[stack[i].String()]
+		if w == nil {
+			continue
+		}
+		key := prefix + stack[i].String()
+		if left := client.PTTL(context.Background(), key).Val(); left < w.lives-time.Minute {
+			t.Fatalf("a key that must live for %v vanishes in %v", w.lives, left)
+		}
+		if size := client.StrLen(context.Background(), key).Val(); size > 1536 {
+			t.Fatalf("a counter takes %d bytes", size)
+		}
+	}
+}
