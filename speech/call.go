@@ -1,0 +1,216 @@
+package speech
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime/multipart"
+	"net"
+	"net/http"
+	"net/textproto"
+	"os"
+	"strconv"
+	"syscall"
+	"time"
+)
+
+const (
+	// maxAnswer bounds what is read of an engine's answer: a day of speech with a time for every word fits.
+	maxAnswer = 32 << 20
+	// maxRefusal bounds what is read of an engine's error.
+	maxRefusal = 64 << 10
+	// maxRetryAfter bounds the wait that a service may ask for.
+	maxRetryAfter = time.Hour
+)
+
+// caller posts files to one service.
+type caller struct {
+	client  *http.Client
+	timeout time.Duration
+	// key is sent as a Bearer token when there is one.
+	key string
+	now func() time.Time
+}
+
+// newCaller copies the client so as never to follow a redirect: the key and the recording go to the configured address
+// and nowhere else.
+func newCaller(o Options, key string) caller {
+	client := *o.Client
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return caller{client: &client, timeout: o.Timeout, key: key, now: o.Now}
+}
+
+// upload is one multipart form: fields in order, then the file, which is read from disk while it is sent.
+type upload struct {
+	url    string
+	fields [][2]string
+	// part is the name of the file's field.
+	part  string
+	audio Audio
+}
+
+// post sends the form and returns the body of a 2xx answer.
+func (c caller) post(ctx context.Context, u upload) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.timeout)
+	defer cancel()
+	request, err := c.request(ctx, u)
+	if err != nil {
+		return nil, err
+	}
+	response, err := c.client.Do(request)
+	if err != nil {
+		return nil, c.disconnected(ctx, err)
+	}
+	defer response.Body.Close()
+	if response.StatusCode < 200 || response.StatusCode > 299 {
+		said, _ := io.ReadAll(io.LimitReader(response.Body, maxRefusal))
+		return nil, c.refusal(response, said)
+	}
+	body, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer+1))
+	if err != nil {
+		return nil, c.disconnected(ctx, err)
+	}
+	if len(body) > maxAnswer {
+		return nil, permanent(Unreadable, 0, "The transcription service's answer is too large")
+	}
+	return body, nil
+}
+
+func (c caller) request(ctx context.Context, u upload) (*http.Request, error) {
+	var form bytes.Buffer
+	writer := multipart.NewWriter(&form)
+	for _, field := range u.fields {
+		if err := writer.WriteField(field[0], field[1]); err != nil {
+			return nil, fmt.Errorf("write the form: %w", err)
+		}
+	}
+	header := textproto.MIMEHeader{}
+	// The file's name is ours: engines go by its extension, and nobody's own name for a recording leaves the server.
+	header.Set("Content-Disposition", `form-data; name="`+u.part+`"; filename="audio`+u.audio.Info.Extension+`"`)
+	header.Set("Content-Type", u.audio.Info.MIME)
+	if _, err := writer.CreatePart(header); err != nil {
+		return nil, fmt.Errorf("write the form: %w", err)
+	}
+	before := form.Len()
+	if err := writer.Close(); err != nil {
+		return nil, fmt.Errorf("write the form: %w", err)
+	}
+	head, tail := form.Bytes()[:before], form.Bytes()[before:]
+
+	stat, err := os.Stat(u.audio.Path)
+	if err != nil {
+		return nil, fmt.Errorf("open the audio to send: %w", err)
+	}
+	size := stat.Size()
+	body := func() (io.ReadCloser, error) {
+		file, err := os.Open(u.audio.Path)
+		if err != nil {
+			return nil, fmt.Errorf("open the audio to send: %w", err)
+		}
+		whole := io.MultiReader(bytes.NewReader(head), io.LimitReader(file, size), bytes.NewReader(tail))
+		return struct {
+			io.Reader
+			io.Closer
+		}{whole, file}, nil
+	}
+	first, err := body()
+	if err != nil {
+		return nil, err
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, u.url, first)
+	if err != nil {
+		first.Close()
+		return nil, permanent(Unreachable, 0, "The transcription service's address is not valid")
+	}
+	request.GetBody = body
+	request.ContentLength = int64(len(head)) + size + int64(len(tail))
+	request.Header.Set("Content-Type", writer.FormDataContentType())
+	request.Header.Set("Accept", "application/json")
+	if c.key != "" {
+		request.Header.Set("Authorization", "Bearer "+c.key)
+	}
+	return request, nil
+}
+
+// refusal turns a status that is no success into our words. Of what the service said only one well-known code is read.
+func (c caller) refusal(response *http.Response, said []byte) *Error {
+	status := response.StatusCode
+	var failure *Error
+	switch {
+	case status == http.StatusTooManyRequests && outOfCredit(said):
+		return permanent(Unpaid, status, "The transcription service says that its account has no credit left")
+	case status == http.StatusTooManyRequests:
+		failure = retryable(RateLimited, status, "The transcription service is receiving too many requests")
+	case status == http.StatusRequestTimeout:
+		failure = retryable(TimedOut, status, "The transcription service took too long")
+	case status >= 500:
+		failure = retryable(ServiceFault, status, "The transcription service failed")
+	case status == http.StatusUnauthorized || status == http.StatusForbidden:
+		return permanent(Unauthorized, status, "The transcription service refused the configured key")
+	case status == http.StatusPaymentRequired:
+		return permanent(Unpaid, status, "The transcription service asks for payment")
+	case status == http.StatusNotFound:
+		return permanent(WrongModel, status, "The transcription service does not know the configured model or address")
+	case status == http.StatusRequestEntityTooLarge:
+		return permanent(TooLarge, status, "The transcription service takes no file of this size")
+	case status >= 400:
+		return permanent(Refused, status, "The transcription service refused the audio or the request")
+	default:
+		return permanent(Unreachable, status, "The transcription service answered with a redirect, which is not followed")
+	}
+	failure.RetryAfter = retryAfter(response.Header.Get("Retry-After"), c.now())
+	return failure
+}
+
+// outOfCredit recognizes the one 429 that no waiting cures.
+func outOfCredit(said []byte) bool {
+	var body struct {
+		Error struct {
+			Code string `json:"code"`
+		} `json:"error"`
+	}
+	return json.Unmarshal(said, &body) == nil && body.Error.Code == "insufficient_quota"
+}
+
+// retryAfter reads both forms of the header, seconds and date.
+func retryAfter(value string, now time.Time) time.Duration {
+	var wait time.Duration
+	if seconds, err := strconv.ParseInt(value, 10, 32); err == nil {
+		wait = time.Duration(seconds) * time.Second
+	} else if at, err := http.ParseTime(value); err == nil {
+		wait = at.Sub(now)
+	}
+	return min(max(wait, 0), maxRetryAfter)
+}
+
+// disconnected tells why no whole answer came. The transport's own error names the address and is let go.
+func (c caller) disconnected(ctx context.Context, err error) error {
+	var (
+		name        *net.DNSError
+		certificate *tls.CertificateVerificationError
+		network     net.Error
+		path        *os.PathError
+	)
+	switch {
+	case errors.Is(ctx.Err(), context.Canceled):
+		return fmt.Errorf("transcribe: %w", context.Canceled)
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return retryable(TimedOut, 0, "The transcription service did not answer within "+c.timeout.String())
+	case errors.As(err, &path):
+		return fmt.Errorf("read the audio to send: %w", err)
+	case errors.As(err, &certificate):
+		return retryable(Unreachable, 0, "The transcription service's certificate was not accepted")
+	case errors.As(err, &name):
+		return retryable(Unreachable, 0, "The transcription service's name could not be resolved")
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return retryable(Unreachable, 0, "The transcription service refused the connection")
+	case errors.As(err, &network) && network.Timeout():
+		return retryable(TimedOut, 0, "The transcription service took too long")
+	default:
+		return retryable(Unreachable, 0, "The connection to the transcription service was lost")
+	}
+}
