@@ -1,0 +1,81 @@
+// Package webhooks tells other systems what happened. A story announces an event in the transaction in which the
+// thing happens, so that an event is there exactly when its cause is; the row then waits in the outbox.
+package webhooks
+
+// Type is the name of an event, as receivers see it.
+type Type string
+
+// The events.
+const (
+	RecordingCreated       Type = "recording.created"
+	TranscriptionStarted   Type = "recording.transcription.started"
+	TranscriptionCompleted Type = "recording.transcription.completed"
+	TranscriptionFailed    Type = "recording.transcription.failed"
+	RecordingDeleted       Type = "recording.deleted"
+)
+
+// Need says whether a key of an event's data is always there.
+type Need uint8
+
+const (
+	// Required keys carry a value.
+	Required Need = iota
+	// Nullable keys are always there and may be null.
+	Nullable
+	// Optional keys are left out when they have no value.
+	Optional
+)
+
+// Key is one member of an event's data.
+type Key struct {
+	Name string
+	Need Need
+}
+
+// EventRow is one row of the table of events.
+type EventRow struct {
+	Type    Type
+	Meaning string
+	Keys    []Key
+}
+
+// Events is the table: every event that this server announces, with the keys of its data. Announce refuses what
+// is not in it. What differs from receiver to receiver is added at delivery and is no part of it.
+func Events() []EventRow {
+	recording := func(more ...Key) []Key {
+		return append([]Key{{"recording_id", Required}, {"title", Nullable}}, more...)
+	}
+	updated := Key{"updated_at", Required}
+	return []EventRow{
+		{
+			RecordingCreated, "A recording was accepted.",
+			recording(Key{"file_size", Required}, Key{"original_filename", Nullable}, updated),
+		},
+		{
+			TranscriptionStarted, "An engine began to transcribe a recording; once per attempt.",
+			recording(updated),
+		},
+		{
+			TranscriptionCompleted, "A recording has its transcript.",
+			recording(Key{"language", Optional}, Key{"audio_duration_seconds", Optional},
+				Key{"transcription_duration_seconds", Optional}, updated),
+		},
+		{
+			TranscriptionFailed, "The transcription of a recording was given up.",
+			recording(Key{"error", Required}, updated),
+		},
+		{
+			RecordingDeleted, "A recording was deleted.",
+			recording(),
+		},
+	}
+}
+
+func row(of Type) (EventRow, bool) {
+	for _, event := range Events() {
+		if event.Type == of {
+			return event, true
+		}
+	}
+	return EventRow{}, false
+}
