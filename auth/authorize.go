@@ -1,0 +1,63 @@
+package auth
+
+import (
+	"net/http"
+	"sort"
+
+	"github.com/stenometer/stenometer/problems"
+)
+
+// authorize refuses 403 a credential that is good but not for this row.
+func (g *Guard) authorize(p Principal, rule rule) error {
+	if rule.row.SessionOnly {
+		if p.via == ViaSession || (g.tokensManageByToken && p.scopes.Full()) {
+			return nil
+		}
+		return insufficientScope(p, nil)
+	}
+	for _, scope := range rule.scopes {
+		if !p.scopes.Has(scope) {
+			return insufficientScope(p, rule.scopes)
+		}
+	}
+	return nil
+}
+
+func insufficientScope(p Principal, required []Scope) error {
+	names := make([]string, 0, len(required))
+	for _, scope := range required {
+		names = append(names, scope.name)
+	}
+	sort.Strings(names)
+	message := "The token does not have the scope that this route asks for."
+	if len(names) == 0 {
+		message = "This route is for signed-in browsers; no scope of a token opens it."
+	}
+	return problems.New(problems.InsufficientScope, "%s", message).
+		With("required_scopes", names).With("token_scopes", p.scopes.Names())
+}
+
+// requireSameOrigin keeps another site from acting with the cookie of a browser that is signed in here. A token
+// is never sent by a browser on its own, so it needs no such proof.
+func (g *Guard) requireSameOrigin(r *http.Request, p Principal) error {
+	if p.via != ViaSession {
+		return nil
+	}
+	if err := g.sameOrigin.Check(r); err != nil {
+		return problems.New(problems.CrossOrigin, "The request came from another site.").Because(err)
+	}
+	return nil
+}
+
+// checkDeclared refuses what is known before a byte of the body is read, and charges nothing for it.
+func checkDeclared(r *http.Request, bound int64) error {
+	if r.ContentLength > bound {
+		return problems.New(problems.PayloadTooLarge, "The body declares %d bytes; at most %d are read here.", r.ContentLength, bound)
+	}
+	for _, encoding := range r.Header["Content-Encoding"] {
+		if encoding != "" && encoding != "identity" {
+			return problems.New(problems.UnsupportedMediaType, "An encoded body is not read; send it without Content-Encoding.")
+		}
+	}
+	return nil
+}

@@ -1,0 +1,82 @@
+package auth
+
+import (
+	"context"
+	"time"
+)
+
+// Via is where a credential stood.
+type Via string
+
+// The places.
+const (
+	ViaHeader  Via = "header"
+	ViaQuery   Via = "query"
+	ViaSession Via = "session"
+)
+
+// Principal is who is asking and what the credential may do. Only a Guard makes one; the zero value owns
+// nothing and may do nothing.
+type Principal struct {
+	userID, orgID, tokenID int64
+	role                   string
+	scopes                 ScopeSet
+	via                    Via
+}
+
+// UserID is the account's id; 0 for the zero Principal.
+func (p Principal) UserID() int64 { return p.userID }
+
+// OrganizationID is the id of the account's organization.
+func (p Principal) OrganizationID() int64 { return p.orgID }
+
+// TokenID is the token's id; 0 for a session.
+func (p Principal) TokenID() int64 { return p.tokenID }
+
+// Role is the account's role as stored; unknown roles have no verb.
+func (p Principal) Role() string { return p.role }
+
+// Scopes is what the credential may do.
+func (p Principal) Scopes() ScopeSet { return p.scopes }
+
+// Via is where the credential stood.
+func (p Principal) Via() Via { return p.via }
+
+// MayRead reports whether titles and texts may stand in an answer to this caller: content follows its scope.
+func (p Principal) MayRead() bool { return p.userID != 0 && p.scopes.Has(Read) }
+
+// Token is what a TokenFinder knows of a credential and its owner. Validity is judged by the Guard at each
+// request, never remembered.
+type Token struct {
+	ID             int64
+	UserID         int64
+	OrganizationID int64
+	Role           string
+	Scopes         ScopeSet
+	ExpiresAt      *time.Time
+	Revoked        bool
+	OwnerDisabled  bool
+}
+
+// TokenFinder looks tokens up by the SHA-256 of their plaintext. ok is false when there is none; an error
+// means that it could not be told, and is never read as "none".
+type TokenFinder interface {
+	FindToken(ctx context.Context, hash [32]byte) (token Token, ok bool, err error)
+	// Changes is the number of changes that may have ended or narrowed a credential anywhere, as of at most
+	// one second ago; an error when that cannot be told.
+	Changes(ctx context.Context) (int64, error)
+	// Used notes that a token was used; it returns at once and writes later.
+	Used(tokenID int64, at time.Time, address string)
+}
+
+// Session is a signed-in browser.
+type Session struct {
+	UserID         int64
+	OrganizationID int64
+	Role           string
+}
+
+// SessionFinder resolves the value of the session cookie. ok is false when it opens nothing.
+type SessionFinder interface {
+	FindSession(ctx context.Context, cookie string) (session Session, ok bool, err error)
+}

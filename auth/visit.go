@@ -1,0 +1,69 @@
+package auth
+
+import (
+	"net/netip"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/stenometer/stenometer/limits"
+)
+
+const visitKey = "auth.visit"
+
+// visit is what the guard knows of one request, and what its answer must tell of limits.
+type visit struct {
+	address   netip.Addr
+	counted   netip.Addr
+	principal Principal
+	states    []limits.State
+	refused   bool
+	now       func() time.Time
+}
+
+// visit begins the guard's account of a request. The headers are written just before the answer's first byte,
+// after whatever the handler set, so that no handler can leave them out or change them.
+func (g *Guard) visit(c echo.Context) *visit {
+	address := g.addresses.Of(c.Request())
+	v := &visit{address: address, counted: Counted(address), now: g.now}
+	c.Set(visitKey, v)
+	c.Response().Before(func() { v.writeHeaders(c.Response().Header()) })
+	return v
+}
+
+func visitOf(c echo.Context) *visit {
+	v, _ := c.Get(visitKey).(*visit)
+	return v
+}
+
+// PrincipalOf is who the guard let in; the zero Principal on rows without a guard.
+func PrincipalOf(c echo.Context) Principal {
+	if v := visitOf(c); v != nil {
+		return v.principal
+	}
+	return Principal{}
+}
+
+// AddressOf is the client's address as limits count it; the zero Addr where nothing is counted.
+func AddressOf(c echo.Context) netip.Addr {
+	if v := visitOf(c); v != nil {
+		return v.counted
+	}
+	return netip.Addr{}
+}
+
+// AddDecision adds limits that a story consulted itself to those that the answer's headers tell.
+func AddDecision(c echo.Context, states []limits.State) {
+	if v := visitOf(c); v != nil {
+		v.states = append(v.states, states...)
+	}
+}
+
+// Refused tells the headers that the answer is a refusal by these limits. The door calls it for every
+// limits.Refusal, whoever took the decision.
+func Refused(c echo.Context, decision limits.Decision) {
+	if v := visitOf(c); v != nil {
+		v.states = append(v.states, decision.States...)
+		v.refused = true
+	}
+}

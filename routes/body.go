@@ -1,0 +1,101 @@
+package routes
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/stenometer/stenometer/problems"
+)
+
+// bodyReader reads a request's body up to a bound, and only while it keeps coming. Its errors are problems.
+type bodyReader struct {
+	body    io.ReadCloser
+	control *http.ResponseController
+	// left is how many bytes may still be read.
+	left  int64
+	stall time.Duration
+	// deadline is when the whole body must be here; zero where only standing still is bounded.
+	deadline time.Time
+	failed   error
+}
+
+// extend gives the client until the stall time from now, and no longer than the deadline. The error is that of a
+// connection without deadlines, as in tests without a network.
+func (b *bodyReader) extend() {
+	until := time.Now().Add(b.stall)
+	if !b.deadline.IsZero() && b.deadline.Before(until) {
+		until = b.deadline
+	}
+	_ = b.control.SetReadDeadline(until)
+}
+
+func (b *bodyReader) Read(p []byte) (int, error) {
+	if b.failed != nil {
+		return 0, b.failed
+	}
+	if int64(len(p)) > b.left+1 {
+		p = p[:b.left+1]
+	}
+	b.extend()
+	n, err := b.body.Read(p)
+	if int64(n) > b.left {
+		b.failed = problems.New(problems.PayloadTooLarge, "The body is larger than is read here.")
+		return int(b.left), b.failed
+	}
+	b.left -= int64(n)
+	switch {
+	case err == nil:
+		return n, nil
+	case errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF):
+		// The server now waits on the connection for the client to leave, and takes the deadline off itself.
+		b.failed = io.EOF
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		b.failed = problems.New(problems.RequestTimeout, "The body arrived too slowly.").Because(err)
+	default:
+		b.failed = problems.New(problems.BadRequest, "The body was cut short or is malformed.").Because(err)
+	}
+	return n, b.failed
+}
+
+func (b *bodyReader) Close() error { return b.body.Close() }
+
+// writePiece is how much of an answer is written under one deadline.
+const writePiece = 64 << 10
+
+// answerWriter writes an answer only while the client keeps taking it.
+type answerWriter struct {
+	http.ResponseWriter
+
+	control *http.ResponseController
+	stall   time.Duration
+}
+
+func (w *answerWriter) extend() { _ = w.control.SetWriteDeadline(time.Now().Add(w.stall)) }
+
+func (w *answerWriter) Write(p []byte) (int, error) {
+	written := 0
+	for {
+		piece := p[written:]
+		if len(piece) > writePiece {
+			piece = piece[:writePiece]
+		}
+		w.extend()
+		n, err := w.ResponseWriter.Write(piece)
+		written += n
+		if err != nil || written == len(p) {
+			return written, err
+		}
+	}
+}
+
+// FlushError is found by http.ResponseController.
+func (w *answerWriter) FlushError() error {
+	w.extend()
+	return w.control.Flush()
+}
+
+// Unwrap lets http.ResponseController reach the connection.
+func (w *answerWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }

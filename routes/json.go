@@ -1,0 +1,103 @@
+package routes
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
+	"strconv"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/stenometer/stenometer/problems"
+)
+
+// maxDepth is how deeply arrays and objects of a body may be nested.
+const maxDepth = 32
+
+// DecodeJSON reads the body, one JSON object, into dst. Unknown fields are ignored. What is not JSON by its
+// Content-Type is 415, what is over the row's bound 413, what is malformed 400.
+func DecodeJSON(c echo.Context, dst any) error {
+	if !isJSON(c.Request().Header.Get("Content-Type")) {
+		return problems.New(problems.UnsupportedMediaType, "The body must be JSON: send Content-Type: application/json.")
+	}
+	body, err := io.ReadAll(c.Request().Body)
+	if err != nil {
+		return err
+	}
+	return decode(body, dst)
+}
+
+// DecodeOptionalJSON is DecodeJSON for a row whose fields are all optional: a request without a body leaves dst
+// as it is, whatever its Content-Type.
+func DecodeOptionalJSON(c echo.Context, dst any) error {
+	if c.Request().ContentLength == 0 {
+		return nil
+	}
+	return DecodeJSON(c, dst)
+}
+
+func isJSON(contentType string) bool {
+	media, _, err := mime.ParseMediaType(contentType)
+	if err != nil {
+		return false
+	}
+	return media == "application/json" || (strings.HasPrefix(media, "application/") && strings.HasSuffix(media, "+json"))
+}
+
+func decode(body []byte, dst any) error {
+	trimmed := bytes.TrimLeft(body, " \t\r\n")
+	if len(trimmed) == 0 || trimmed[0] != '{' {
+		return problems.New(problems.BadRequest, "The body must be a JSON object.")
+	}
+	if depth(trimmed) > maxDepth {
+		return problems.New(problems.BadRequest, "The JSON is nested more than %d deep.", maxDepth)
+	}
+	err := json.Unmarshal(trimmed, dst)
+	var wrong *json.UnmarshalTypeError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &wrong):
+		return problems.New(problems.InvalidParameter, "%s cannot be this %s.", fieldName(wrong.Field), valueName(wrong.Value)).Because(err)
+	}
+	return problems.New(problems.BadRequest, "The body is not valid JSON.").Because(err)
+}
+
+func fieldName(field string) string {
+	if field == "" {
+		return "The body"
+	}
+	return strconv.Quote(field)
+}
+
+// valueName is the kind of a value without the value, which may be a secret or very long.
+func valueName(value string) string {
+	kind, _, _ := strings.Cut(value, " ")
+	return kind
+}
+
+// depth is how deeply the text nests; it looks at brackets outside strings and needs no valid JSON.
+func depth(text []byte) int {
+	deepest, now := 0, 0
+	inString, escaped := false, false
+	for _, b := range text {
+		switch {
+		case escaped:
+			escaped = false
+		case inString:
+			escaped = b == '\\'
+			inString = b != '"'
+		case b == '"':
+			inString = true
+		case b == '{' || b == '[':
+			now++
+			deepest = max(deepest, now)
+		case b == '}' || b == ']':
+			now--
+		}
+	}
+	return deepest
+}

@@ -1,0 +1,94 @@
+package routes_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/stenometer/stenometer/auth"
+	"github.com/stenometer/stenometer/auth/authtest"
+	"github.com/stenometer/stenometer/routes"
+)
+
+func TestJSONBodies(t *testing.T) {
+	t.Parallel()
+	h := open(t, bare("POST", "/api/v1/things", auth.Write, func(c echo.Context, _ auth.Principal) error {
+		var in struct {
+			Name  string `json:"name"`
+			Count int    `json:"count"`
+		}
+		if err := routes.DecodeJSON(c, &in); err != nil {
+			return err
+		}
+		return c.JSON(http.StatusOK, in)
+	}))
+	token := bearer(h.token(1, "full"))
+	for _, row := range []struct {
+		name, text string
+		status     int
+		code       string
+	}{
+		{"good", `{"name":"a","count":3}`, 200, ""},
+		{"unknown fields", `{"name":"a","surprise":{"x":[1]}}`, 200, ""},
+		{"white space around", " \n{} \n", 200, ""},
+		{"empty", "", 400, "bad_request"},
+		{"null", "null", 400, "bad_request"},
+		{"array", "[]", 400, "bad_request"},
+		{"string", `"x"`, 400, "bad_request"},
+		{"cut short", `{"name":"a"`, 400, "bad_request"},
+		{"trailing data", `{} {}`, 400, "bad_request"},
+		{"trailing bracket", `{}}`, 400, "bad_request"},
+		{"wrong type", `{"name":7}`, 400, "invalid_parameter"},
+		{"number beyond range", `{"count":99999999999999999999}`, 400, "invalid_parameter"},
+		{"32 deep", `{"x":` + strings.Repeat("[", 31) + strings.Repeat("]", 31) + `}`, 200, ""},
+		{"33 deep", `{"x":` + strings.Repeat("[", 32) + strings.Repeat("]", 32) + `}`, 400, "bad_request"},
+		{"brackets in a string", `{"name":"` + strings.Repeat("[", 100) + `\"{"}`, 200, ""},
+		{"a million deep", `{"x":` + strings.Repeat("[", 1_000_000) + `}`, 400, "bad_request"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			h.want(h.call("POST", "/api/v1/things", token, body(row.text)), row.status, row.code)
+		})
+	}
+	for contentType, status := range map[string]int{
+		"application/json": 200, "application/json; charset=utf-8": 200, "application/merge-patch+json": 200, "APPLICATION/JSON": 200,
+		"": 415, "text/plain": 415, "application/x-www-form-urlencoded": 415, "text/json": 415, "application/jsonx": 415,
+	} {
+		a := h.call("POST", "/api/v1/things", token, body("{}"), func(r *http.Request) { r.Header.Set("Content-Type", contentType) })
+		if a.StatusCode != status {
+			t.Errorf("Content-Type %q: %d, want %d", contentType, a.StatusCode, status)
+		}
+	}
+	undeclared := func(size int) change {
+		return func(r *http.Request) {
+			body(`{"name":"` + strings.Repeat("x", size) + `"}`)(r)
+			r.ContentLength = -1
+		}
+	}
+	h.want(h.call("POST", "/api/v1/things", token, undeclared(2<<20-11)), 200, "")
+	h.want(h.call("POST", "/api/v1/things", token, undeclared(2<<20-10)), 413, "payload_too_large")
+}
+
+func FuzzJSONBody(f *testing.F) {
+	for _, seed := range []string{"{}", `{"a":[{"b":"\\\""}]}`, "[", `{"a":"\`, "\xff", `{"a":1}x`} {
+		f.Add(seed)
+	}
+	p := bare("POST", "/api/v1/things", auth.Write, func(c echo.Context, _ auth.Principal) error {
+		var in map[string]any
+		if err := routes.DecodeJSON(c, &in); err != nil {
+			return err
+		}
+		return c.NoContent(http.StatusNoContent)
+	})
+	p.figures = authtest.NoFigures()
+	h := open(f, p)
+	token := bearer(h.token(1, "full"))
+	f.Fuzz(func(t *testing.T, text string) {
+		h := &house{t: t, table: h.table}
+		a := h.call("POST", "/api/v1/things", token, body(text))
+		if a.StatusCode != 204 && (a.StatusCode != 400 || a.code(t) == "") {
+			t.Fatalf("%q: %d %s", text, a.StatusCode, a.text)
+		}
+	})
+}

@@ -1,0 +1,37 @@
+package routes
+
+import (
+	"github.com/stenometer/stenometer/auth"
+	"github.com/stenometer/stenometer/limits"
+)
+
+// Option says what differs on a row.
+type Option func(*rowSpec)
+
+// rowSpec is a row while its options are applied.
+type rowSpec struct {
+	guard      auth.Row
+	taken      []*limits.Plan
+	longAnswer bool
+}
+
+// Limit adds a limit to the row's stack.
+func Limit(plan *limits.Plan) Option {
+	return func(s *rowSpec) { s.guard.Limits = append(s.guard.Limits, plan) }
+}
+
+// InPlaceOfRead counts the row by this limit instead of the read limits of token and account.
+func InPlaceOfRead(plan *limits.Plan) Option {
+	return func(s *rowSpec) { s.guard.InPlaceOfRead = plan }
+}
+
+// OwnLimit names on the row a limit that its story takes itself, at the moment that is right for it.
+func OwnLimit(plan *limits.Plan) Option {
+	return func(s *rowSpec) { s.taken = append(s.taken, plan) }
+}
+
+// LongAnswer is for rows that send files: the answer may take longer than a JSON handler may.
+func LongAnswer() Option { return func(s *rowSpec) { s.longAnswer = true } }
+
+// Uncounted is for probes, which must be answered whatever else is going on.
+func Uncounted() Option { return func(s *rowSpec) { s.guard.Uncounted = true } }

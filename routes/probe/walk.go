@@ -1,0 +1,201 @@
+package probe
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+
+	"github.com/stenometer/stenometer/auth"
+	"github.com/stenometer/stenometer/routes"
+)
+
+// walk is one walk under way.
+type walk struct {
+	ctx     context.Context
+	target  Target
+	report  Report
+	err     error
+	address int
+
+	tokens                    map[string]string
+	expired, revoked, session string
+}
+
+func (w *walk) prepare() (err error) {
+	if w.expired, err = w.target.Credentials.Expired(); err != nil {
+		return err
+	}
+	if w.revoked, err = w.target.Credentials.Revoked(); err != nil {
+		return err
+	}
+	w.session, err = w.target.Credentials.Session()
+	return err
+}
+
+// token is a live token with these scopes. Counters begin anew with each built table, so that one token serves
+// many checks.
+func (w *walk) token(scopes string) string {
+	if plain, ok := w.tokens[scopes]; ok {
+		return plain
+	}
+	plain, err := w.target.Credentials.Live(scopes)
+	if err != nil && w.err == nil {
+		w.err = fmt.Errorf("make a token with the scopes %q: %w", scopes, err)
+	}
+	w.tokens[scopes] = plain
+	return plain
+}
+
+func (w *walk) fault(method, path, check, detail string) {
+	w.report.Faults = append(w.report.Faults, Fault{method, path, check, detail})
+}
+
+// newAddress gives each check an address of its own, so that no answer is hidden by a 429 of another.
+func (w *walk) newAddress() string {
+	w.address++
+	return fmt.Sprintf("10.%d.%d.%d:4711", w.address>>16&255, w.address>>8&255, w.address&255)
+}
+
+// subject is one row under one method.
+type subject struct {
+	*walk
+
+	row    routes.Row
+	method string
+	path   string
+}
+
+// trial is one request to be made.
+type trial struct {
+	bearer, cookie, query string
+	headers               map[string]string
+	// declared and sent are the length that the request claims and the bytes that it sends; declared -1 claims none.
+	declared, sent int64
+	from           string
+}
+
+// result is what came of a trial.
+type result struct {
+	status  int
+	reached bool
+	code    string
+	header  http.Header
+	body    map[string]any
+}
+
+func (r result) String() string {
+	if r.reached {
+		return "the handler was reached"
+	}
+	return fmt.Sprintf("%d %s", r.status, r.code)
+}
+
+// handler builds the table anew, with these figures.
+func (s *subject) handler(figures auth.Figures) http.Handler {
+	return s.target.Build(figures).Handler()
+}
+
+// try makes one request.
+func (s *subject) try(handler http.Handler, t trial) result {
+	target := s.path
+	if t.query != "" {
+		target += "?token=" + t.query
+	}
+	request := httptest.NewRequestWithContext(s.ctx, s.method, target, nil)
+	request.RemoteAddr = t.from
+	if t.from == "" {
+		request.RemoteAddr = s.newAddress()
+	}
+	if t.declared != 0 || t.sent != 0 {
+		request.ContentLength = t.declared
+		request.Body = io.NopCloser(io.LimitReader(zeros{}, t.sent))
+	}
+	if t.bearer != "" {
+		request.Header.Set("Authorization", "Bearer "+t.bearer)
+	}
+	if t.cookie != "" {
+		request.AddCookie(&http.Cookie{Name: auth.SessionCookie, Value: t.cookie})
+	}
+	for name, value := range t.headers {
+		request.Header.Set(name, value)
+	}
+	recorder := httptest.NewRecorder()
+	handler.ServeHTTP(recorder, request)
+	r := result{status: recorder.Code, header: recorder.Header()}
+	r.reached = r.status == http.StatusNoContent && r.header.Get("X-Reached") == s.row.Path
+	if json.Unmarshal(recorder.Body.Bytes(), &r.body) == nil {
+		r.code, _ = r.body["code"].(string)
+	}
+	return r
+}
+
+// expect counts one check and notes a fault when it does not hold.
+func (s *subject) expect(check string, holds bool, got fmt.Stringer) {
+	s.report.Checks++
+	if !holds {
+		s.fault(s.method, s.row.Path, check, got.String())
+	}
+}
+
+// refused expects a status and a code.
+func (s *subject) refused(check string, r result, status int, code string) {
+	s.expect(check, r.status == status && r.code == code, r)
+}
+
+// allowed expects the handler.
+func (s *subject) allowed(check string, r result) { s.expect(check, r.reached, r) }
+
+// text is a Stringer.
+type text string
+
+func (t text) String() string { return string(t) }
+
+// zeros is an endless body.
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) { return len(p), nil }
+
+// scopeNames is the row's scopes as a token holds them.
+func (s *subject) scopeNames() string {
+	names := make([]string, 0, len(s.row.Scopes))
+	for _, scope := range s.row.Scopes {
+		if scope != auth.AnyToken {
+			names = append(names, scope.Name())
+		}
+	}
+	if len(names) == 0 {
+		return auth.Share.Name()
+	}
+	return strings.Join(names, " ")
+}
+
+// otherScopes is every scope that the row does not ask for.
+func (s *subject) otherScopes() string {
+	var names []string
+	for _, other := range auth.Scopes() {
+		wanted := false
+		for _, scope := range s.row.Scopes {
+			wanted = wanted || scope == other.Scope
+		}
+		if !wanted {
+			names = append(names, other.Scope.Name())
+		}
+	}
+	return strings.Join(names, " ")
+}
+
+func (s *subject) anyToken() bool {
+	return len(s.row.Scopes) == 1 && s.row.Scopes[0] == auth.AnyToken
+}
+
+// good is a trial that the row must let in: by token where tokens may enter, else by session.
+func (s *subject) good() trial {
+	if s.row.Door == routes.DoorAccount {
+		return trial{cookie: s.session}
+	}
+	return trial{bearer: s.token(s.scopeNames())}
+}

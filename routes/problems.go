@@ -1,0 +1,154 @@
+package routes
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"sort"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/stenometer/stenometer/auth"
+	"github.com/stenometer/stenometer/limits"
+	"github.com/stenometer/stenometer/problems"
+)
+
+// answer turns an error into the one answer of a request, and tells what it was for the log. An answer that is
+// under way stays as it is.
+func (t *Table) answer(c echo.Context, id string, err error) (code string, status int) {
+	if clientGone(c, err) {
+		// Whoever is still there, because it is the server that goes, must not take silence for success.
+		t.write(c, id, problems.Stopping, problems.New(problems.Stopping, "The request was given up.").After(retryTimeout))
+		return "client_gone", statusGone
+	}
+	p := t.problem(c, err)
+	kind := p.Kind
+	if kind == (problems.Kind{}) {
+		kind = problems.Internal
+	}
+	t.logCause(c, id, kind, err)
+	t.write(c, id, kind, p)
+	return kind.Code(), kind.Status()
+}
+
+// write sends a problem as the answer, unless one is under way.
+func (t *Table) write(c echo.Context, id string, kind problems.Kind, p *problems.Error) {
+	if c.Response().Committed {
+		return
+	}
+	body := make(map[string]any, len(p.Fields)+2)
+	for name, value := range p.Fields {
+		body[name] = value
+	}
+	body["error"], body["code"] = p.Message, kind.Code()
+	if kind == problems.Internal {
+		body = map[string]any{"error": "Internal error.", "code": kind.Code(), "request_id": id}
+	}
+	h := c.Response().Header()
+	clearEntity(h)
+	if p.RetryAfter > 0 {
+		h.Set("Retry-After", strconv.FormatInt(wholeSeconds(p.RetryAfter), 10))
+	}
+	if challenge := challenge(kind, p.Fields); challenge != "" {
+		h.Set("WWW-Authenticate", challenge)
+	}
+	if err := c.JSON(kind.Status(), body); err != nil {
+		t.logger.Debug("an answer could not be written", "request_id", id, "error", err.Error())
+	}
+}
+
+// problem finds what an error is in front of the caller.
+func (t *Table) problem(c echo.Context, err error) *problems.Error {
+	var refusal *limits.Refusal
+	var known *problems.Error
+	var framework *echo.HTTPError
+	switch {
+	case errors.As(err, &refusal):
+		auth.Refused(c, refusal.Decision)
+		return refusal.Problem()
+	case errors.As(err, &known):
+		return known
+	case errors.As(err, &framework):
+		return ofFramework(framework)
+	}
+	return problems.Of(err)
+}
+
+// ofFramework names what echo itself refuses.
+func ofFramework(err *echo.HTTPError) *problems.Error {
+	switch err.Code {
+	case http.StatusNotFound:
+		return problems.New(problems.NotFound, "There is no such path.")
+	case http.StatusMethodNotAllowed:
+		return problems.New(problems.MethodNotAllowed, "The path does not take this method; Allow lists those that it takes.")
+	}
+	return problems.Of(err)
+}
+
+// methodNotAllowed answers for a path that is a row of its own, under other methods.
+func methodNotAllowed(c echo.Context, methods []string) error {
+	allow := append([]string{http.MethodOptions}, methods...)
+	for _, method := range methods {
+		if method == http.MethodGet {
+			allow = append(allow, http.MethodHead)
+		}
+	}
+	sort.Strings(allow)
+	c.Response().Header().Set("Allow", strings.Join(allow, ", "))
+	return echo.ErrMethodNotAllowed
+}
+
+// clientGone reports whether nobody is left to answer. A deadline of ours also ends the context, but with
+// another error.
+func clientGone(c echo.Context, err error) bool {
+	if !errors.Is(c.Request().Context().Err(), context.Canceled) {
+		return false
+	}
+	var known *problems.Error
+	return !errors.As(err, &known) || errors.Is(err, context.Canceled)
+}
+
+// clearEntity drops what a handler had said of the answer that now is another one.
+func clearEntity(h http.Header) {
+	for _, name := range []string{
+		"Content-Disposition", "Content-Encoding", "Content-Length", "Etag", "Last-Modified", "Cache-Control", "Accept-Ranges",
+	} {
+		h.Del(name)
+	}
+}
+
+// challenge is the WWW-Authenticate of an answer; empty for answers that have none.
+func challenge(kind problems.Kind, fields map[string]any) string {
+	if kind.Status() == http.StatusUnauthorized {
+		return "Bearer"
+	}
+	if kind != problems.InsufficientScope {
+		return ""
+	}
+	challenge := `Bearer error="insufficient_scope"`
+	if scopes, _ := fields["required_scopes"].([]string); len(scopes) > 0 {
+		challenge += `, scope="` + strings.Join(scopes, " ") + `"`
+	}
+	return challenge
+}
+
+// logCause keeps what the caller is not told. The storage of the limits is logged by the guard, once per outage.
+func (t *Table) logCause(c echo.Context, id string, kind problems.Kind, err error) {
+	if kind.Status() < http.StatusInternalServerError || kind == problems.LimitsUnavailable {
+		return
+	}
+	level := slog.LevelWarn
+	if kind == problems.Internal {
+		level = slog.LevelError
+	}
+	t.logger.Log(context.Background(), level, "request failed",
+		"request_id", id, "route", c.Path(), "code", kind.Code(), "error", err.Error())
+}
+
+func wholeSeconds(wait time.Duration) int64 {
+	return max(1, int64((wait+time.Second-1)/time.Second))
+}

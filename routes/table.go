@@ -1,0 +1,206 @@
+// Package routes is the door: every route is one row of a typed table, and a row cannot be written without the
+// guard that its door mounts. It owns the router; nothing is served that the table does not show.
+package routes
+
+import (
+	"fmt"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/stenometer/stenometer/auth"
+	"github.com/stenometer/stenometer/limits"
+)
+
+// Door is how a row is entered.
+type Door string
+
+// The doors.
+const (
+	DoorPublic  Door = "public"
+	DoorToken   Door = "token"
+	DoorUpload  Door = "upload"
+	DoorAccount Door = "account"
+)
+
+// Bounds are the most bytes of a request's body.
+type Bounds struct {
+	// JSON bounds every body but those of upload rows. 0 means DefaultJSONBound.
+	JSON int64
+	// Upload bounds the file part of an upload; the frame around it has uploadFrame besides.
+	Upload int64
+}
+
+// DefaultJSONBound is the most bytes of a JSON body.
+const DefaultJSONBound = 2 << 20
+
+// uploadFrame is what the boundaries, part headers and small fields of an upload may take besides its file.
+const uploadFrame = 3 << 20
+
+// Bound names one of the configured bounds on the row of an upload.
+type Bound uint8
+
+// MaxUpload is Bounds.Upload and the frame around the file.
+const MaxUpload Bound = 1
+
+// Timeouts bound how long a request may keep the server waiting. 0 means the default of each.
+type Timeouts struct {
+	// Handler is the whole time of a row that answers JSON, its body's arrival included; 30 s.
+	Handler time.Duration
+	// BodyStall is how long a body may send no byte; 30 s.
+	BodyStall time.Duration
+	// WriteStall is how long a client may take no byte of the answer; 30 s.
+	WriteStall time.Duration
+}
+
+// Metrics counts what was answered.
+type Metrics interface {
+	// Request counts one answer. route is the row's pattern, never the path that was sent.
+	Request(method, route string, status int, took time.Duration)
+}
+
+// Options is what a Table is made of. Guard, Metrics, Logger and Now are required.
+type Options struct {
+	Guard    *auth.Guard
+	Bounds   Bounds
+	Timeouts Timeouts
+	Metrics  Metrics
+	Logger   *slog.Logger
+	Now      func() time.Time
+	// Dry replaces each row's handler by one that answers 204 with X-Reached, behind the same guards: the probe
+	// walks such a table.
+	Dry bool
+
+	// leaveOut lets the tests of this package take one guard away and see that the probe notices.
+	leaveOut func(row Row, guard echo.MiddlewareFunc) echo.MiddlewareFunc
+}
+
+// Row is what the table tells of a route.
+type Row struct {
+	Method, Path string
+	Door         Door
+	// Scopes is empty for public and account rows.
+	Scopes []auth.Scope
+	// Category is empty for public rows.
+	Category auth.Category
+	// Stack is every limit that the guard takes, in the order in which ties are settled.
+	Stack []auth.Stacked
+	// Taken are limits that the story takes itself, with their figures.
+	Taken []auth.Stacked
+	// Reason says why a public row asks for no credential.
+	Reason string
+	// Body is the most bytes that the body may have.
+	Body int64
+	// LongAnswer rows may answer for longer than Timeouts.Handler; a client that takes nothing is still cut off.
+	LongAnswer bool
+	// Uncounted rows are probes: no limit applies.
+	Uncounted bool
+}
+
+// Table is every route of the server.
+type Table struct {
+	echo     *echo.Echo
+	guard    *auth.Guard
+	bounds   Bounds
+	timeouts Timeouts
+	metrics  Metrics
+	logger   *slog.Logger
+	now      func() time.Time
+	dry      bool
+	leaveOut func(row Row, guard echo.MiddlewareFunc) echo.MiddlewareFunc
+
+	rows []Row
+	// literal holds the methods of each path without parameters: such a path is never a value of a parameter.
+	literal map[string][]string
+	// shapes holds the path first declared for each shape, parameters' names taken out.
+	shapes   map[string]string
+	declared map[string]bool
+	// quiet holds the paths of probes, whose good answers would drown the log.
+	quiet    map[string]bool
+	mounting bool
+}
+
+// New makes a Table without rows.
+func New(o Options) *Table {
+	t := &Table{
+		echo: echo.New(), guard: o.Guard, metrics: o.Metrics, logger: o.Logger, now: o.Now,
+		dry: o.Dry, leaveOut: o.leaveOut,
+		bounds: o.Bounds, timeouts: o.Timeouts.withDefaults(),
+		literal: make(map[string][]string), shapes: make(map[string]string), declared: make(map[string]bool),
+		quiet: make(map[string]bool),
+	}
+	if t.bounds.JSON == 0 {
+		t.bounds.JSON = DefaultJSONBound
+	}
+	t.echo.HideBanner = true
+	t.echo.Use(t.every)
+	t.echo.OnAddRouteHandler = func(host string, route echo.Route, _ echo.HandlerFunc, _ []echo.MiddlewareFunc) {
+		if !t.mounting {
+			panic(fmt.Sprintf("routes: %s %s%s was added beside the table; declare it as a row", route.Method, host, route.Path))
+		}
+	}
+	return t
+}
+
+func (t Timeouts) withDefaults() Timeouts {
+	for _, d := range []*time.Duration{&t.Handler, &t.BodyStall, &t.WriteStall} {
+		if *d == 0 {
+			*d = 30 * time.Second
+		}
+	}
+	return t
+}
+
+// Handler serves the table.
+func (t *Table) Handler() http.Handler { return http.HandlerFunc(t.echo.ServeHTTP) }
+
+// Rows lists the rows in the order in which they were declared. A row of GET also serves HEAD.
+func (t *Table) Rows() []Row { return append([]Row(nil), t.rows...) }
+
+// Live lists "METHOD path" of everything that the router itself knows, on every host, for comparison with Rows.
+func (t *Table) Live() []string {
+	var live []string
+	routers := map[string]*echo.Router{"": t.echo.Router()}
+	for host, router := range t.echo.Routers() {
+		routers[host] = router
+	}
+	for host, router := range routers {
+		for _, route := range router.Routes() {
+			live = append(live, route.Method+" "+host+route.Path)
+		}
+	}
+	return live
+}
+
+// mount is the one place that adds to the router, for the real table and the dry one alike.
+func (t *Table) mount(row Row, guard echo.MiddlewareFunc, final echo.HandlerFunc) {
+	t.check(row)
+	if t.dry {
+		final = reached
+	}
+	if t.leaveOut != nil {
+		guard = t.leaveOut(row, guard)
+	}
+	handler := t.entered(row, guard(final))
+	t.mounting = true
+	defer func() { t.mounting = false }()
+	t.echo.Add(row.Method, row.Path, handler)
+	if row.Method == http.MethodGet {
+		t.echo.Add(http.MethodHead, row.Path, handler)
+	}
+	if row.Uncounted {
+		t.quiet[row.Path] = true
+	}
+	t.rows = append(t.rows, row)
+}
+
+// stacked is how a plan that a story takes itself shows in the table.
+func (t *Table) stacked(plans []*limits.Plan) []auth.Stacked {
+	taken := make([]auth.Stacked, 0, len(plans))
+	for _, plan := range plans {
+		taken = append(taken, t.guard.Stacked(plan))
+	}
+	return taken
+}
