@@ -1,0 +1,163 @@
+// Package accounts keeps the accounts and their sessions. It decides who may register, verifies passwords with
+// the same work whether or not there is such an account, and opens, resolves and ends the sessions of browsers.
+// A failure of the database is an error of its own kind and is never read as "wrong password" or "no session".
+package accounts
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/alexedwards/scs/v2"
+	"golang.org/x/sync/semaphore"
+	"gorm.io/gorm"
+
+	"github.com/stenometer/stenometer/auth"
+	"github.com/stenometer/stenometer/models"
+	"github.com/stenometer/stenometer/problems"
+)
+
+// Registration says who may make an account over HTTP.
+type Registration string
+
+// The policies. Under First it is open until there is an account.
+const (
+	First  Registration = "first"
+	Open   Registration = "open"
+	Closed Registration = "closed"
+)
+
+// Options say how accounts are kept.
+type Options struct {
+	// Registration is the policy; anything but First and Open is closed.
+	Registration Registration
+	// SessionLifetime is how long a session lives at most, whatever is done with it; 0 means 336 h.
+	SessionLifetime time.Duration
+	// SessionIdle is how long a session lives unused; 0 means 72 h.
+	SessionIdle time.Duration
+	// SweepEvery is how often expired sessions are removed once started; 0 means hourly.
+	SweepEvery time.Duration
+	// Now is the clock of the rules; nil means time.Now.
+	Now func() time.Time
+	// Logger is told of what fails in the background; nil tells nobody.
+	Logger *slog.Logger
+}
+
+// Accounts is the store of accounts and sessions.
+type Accounts struct {
+	db       *models.DB
+	options  Options
+	sessions *scs.SessionManager
+	hashing  *semaphore.Weighted
+
+	mu     sync.Mutex
+	cancel context.CancelFunc
+	ended  sync.WaitGroup
+}
+
+var _ auth.SessionFinder = (*Accounts)(nil)
+
+// New makes the store over a migrated database.
+func New(db *models.DB, options Options) *Accounts {
+	if options.SessionLifetime == 0 {
+		options.SessionLifetime = 336 * time.Hour
+	}
+	if options.SessionIdle == 0 {
+		options.SessionIdle = 72 * time.Hour
+	}
+	if options.SweepEvery == 0 {
+		options.SweepEvery = time.Hour
+	}
+	if options.Now == nil {
+		options.Now = time.Now
+	}
+	if options.Logger == nil {
+		options.Logger = slog.New(slog.DiscardHandler)
+	}
+	return &Accounts{
+		db: db, options: options, sessions: newSessions(db, options),
+		// One core is left to everything else.
+		hashing: semaphore.NewWeighted(int64(max(1, runtime.GOMAXPROCS(0)-1))),
+	}
+}
+
+// Start begins to remove expired sessions, until Stop or the end of ctx. A second Start without a Stop between
+// does nothing.
+func (a *Accounts) Start(ctx context.Context) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.cancel != nil {
+		return
+	}
+	ctx, a.cancel = context.WithCancel(ctx)
+	a.ended.Go(func() { a.sweep(ctx) })
+}
+
+// Stop ends what Start began and waits for it. It may be called without Start and more than once.
+func (a *Accounts) Stop() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.cancel == nil {
+		return
+	}
+	a.cancel()
+	a.ended.Wait()
+	a.cancel = nil
+}
+
+// User is an account as others see it.
+type User struct {
+	ID             int64
+	OrganizationID int64
+	Email          string
+	Username       string
+	Role           string
+	InstanceAdmin  bool
+	CreatedAt      time.Time
+}
+
+func view(row models.User) User {
+	return User{
+		ID: row.ID, OrganizationID: row.OrganizationID, Email: row.Email, Username: row.Username,
+		Role: row.Role, InstanceAdmin: row.InstanceAdmin, CreatedAt: row.CreatedAt,
+	}
+}
+
+// Find is the account of that id.
+func (a *Accounts) Find(ctx context.Context, id int64) (User, error) {
+	return a.found(a.db.Read.WithContext(ctx).Where("id = ?", id))
+}
+
+// ByEmail is the account with that e-mail address, in whatever case it is written.
+func (a *Accounts) ByEmail(ctx context.Context, email string) (User, error) {
+	return a.found(a.db.Read.WithContext(ctx).Where("email = ?", foldEmail(email)))
+}
+
+func (a *Accounts) found(query *gorm.DB) (User, error) {
+	var row models.User
+	err := query.Take(&row).Error
+	if errors.Is(err, gorm.ErrRecordNotFound) {
+		return User{}, problems.New(problems.NotFound, "There is no such account.")
+	}
+	if err != nil {
+		return User{}, failed("find an account", err)
+	}
+	return view(row), nil
+}
+
+// now is the moment as the databases keep it.
+func (a *Accounts) now() time.Time { return a.options.Now().UTC().Truncate(time.Microsecond) }
+
+// failed says what was attempted. A database that may answer later is the caller's to try again.
+func failed(attempt string, err error) error {
+	err = fmt.Errorf("%s: %w", attempt, err)
+	if models.IsBusy(err) {
+		return problems.New(problems.DatabaseUnavailable, "The database did not answer. Try again.").
+			After(time.Second).Because(err)
+	}
+	return err
+}

@@ -1,0 +1,96 @@
+// Package handlers lets people register, sign in and sign out over HTTP.
+package handlers
+
+import (
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/stenometer/stenometer/accounts"
+	"github.com/stenometer/stenometer/auth"
+	"github.com/stenometer/stenometer/limits"
+	"github.com/stenometer/stenometer/problems"
+	"github.com/stenometer/stenometer/routes"
+)
+
+// Options is what the handlers are made of. All of it is required but SecureCookies.
+type Options struct {
+	Accounts *accounts.Accounts
+	// Limits counts failed attempts to sign in.
+	Limits limits.Store
+	// LoginFailures is how many of them one account is allowed from one address.
+	LoginFailures []limits.Rate
+	// Addresses tells whether the client speaks TLS.
+	Addresses *auth.Addresses
+	// SecureCookies marks every cookie Secure: the public URL is https, whatever the request looks like.
+	SecureCookies bool
+}
+
+// Handlers answers the routes of sign-in and registration.
+type Handlers struct {
+	Options
+
+	sameOrigin *http.CrossOriginProtection
+}
+
+// New makes the handlers.
+func New(o Options) *Handlers {
+	return &Handlers{Options: o, sameOrigin: http.NewCrossOriginProtection()}
+}
+
+// Declare lists the routes.
+func (h *Handlers) Declare(t *routes.Table) {
+	t.Public("POST", "/api/auth/login", "who signs in has no credential yet", h.login,
+		routes.Limit(limits.Login), routes.OwnLimit(limits.LoginFailures))
+	t.Public("POST", "/api/auth/register", "who registers has no credential yet", h.register,
+		routes.Limit(limits.Register))
+	t.Account("POST", "/api/auth/logout", h.logout)
+}
+
+// answer is an account on the wire.
+type answer struct {
+	ID       int64  `json:"id"`
+	Username string `json:"username"`
+	Email    string `json:"email"`
+	Role     string `json:"role"`
+}
+
+// fromHere refuses forms of other sites, which could sign a browser in to an account of theirs.
+func (h *Handlers) fromHere(c echo.Context) error {
+	if err := h.sameOrigin.Check(c.Request()); err != nil {
+		return problems.New(problems.CrossOrigin, "The request came from another site.").Because(err)
+	}
+	return nil
+}
+
+func (h *Handlers) register(c echo.Context) error {
+	if err := h.fromHere(c); err != nil {
+		return err
+	}
+	var body struct {
+		Email    string `json:"email"`
+		Username string `json:"username"`
+		Password string `json:"password"`
+	}
+	if err := routes.DecodeJSON(c, &body); err != nil {
+		return err
+	}
+	user, err := h.Accounts.Register(c.Request().Context(), accounts.NewUser{
+		Email: body.Email, Username: body.Username, Password: body.Password,
+	})
+	if err != nil {
+		return err
+	}
+	return h.signedIn(c, http.StatusCreated, user)
+}
+
+func (h *Handlers) logout(c echo.Context, p auth.Principal) error {
+	if p.Via() != auth.ViaSession {
+		return problems.New(problems.NotFound, "The request came with a token; there is no session to end.")
+	}
+	if err := h.Accounts.CloseSession(c.Request().Context(), cookieOf(c)); err != nil {
+		return err
+	}
+	c.SetCookie(h.cookie(c, "", -1))
+	return c.JSON(http.StatusOK, map[string]string{"message": "You are signed out."})
+}

@@ -1,0 +1,143 @@
+package handlers
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/stenometer/stenometer/accounts"
+	"github.com/stenometer/stenometer/auth"
+	"github.com/stenometer/stenometer/limits"
+	"github.com/stenometer/stenometer/problems"
+	"github.com/stenometer/stenometer/routes"
+)
+
+// login verifies a password and opens a session. Failures are counted for the account and the address together:
+// a guesser is stopped, also with the right password at last, and the owner gets in from everywhere else.
+func (h *Handlers) login(c echo.Context) error {
+	if err := h.fromHere(c); err != nil {
+		return err
+	}
+	var body struct {
+		Email    string `json:"email"`
+		Username string `json:"username"`
+		Password string `json:"password"`
+	}
+	if err := routes.DecodeJSON(c, &body); err != nil {
+		return err
+	}
+	name := body.Email
+	if name == "" {
+		name = body.Username
+	}
+	if name == "" || body.Password == "" {
+		return problems.New(problems.InvalidParameter, "Give email (or username) and password.")
+	}
+	ctx := c.Request().Context()
+	claim, err := h.Accounts.Claim(ctx, name)
+	if err != nil {
+		return err
+	}
+	failures := h.failures(c, claim)
+	if err := h.standing(c, failures); err != nil {
+		return err
+	}
+	user, err := h.Accounts.Verify(ctx, claim, body.Password)
+	if problems.Is(err, problems.InvalidCredentials) {
+		return h.failed(c, failures, err)
+	}
+	if err != nil {
+		return err
+	}
+	return h.signedIn(c, http.StatusOK, user)
+}
+
+// failures is the count of this account's failures from this address.
+func (h *Handlers) failures(c echo.Context, claim accounts.Claim) []limits.Limit {
+	var stack []limits.Limit
+	for _, rate := range h.LoginFailures {
+		if rate.Limit == 0 {
+			continue
+		}
+		stack = append(stack, limits.Limit{
+			Plan: limits.LoginFailures, Key: limits.Key{Addr: auth.AddressOf(c), Part: claim.Part()}, Rate: rate, Cost: 1,
+		})
+	}
+	return stack
+}
+
+// standing refuses when the failures are used up, before the password is looked at.
+func (h *Handlers) standing(c echo.Context, failures []limits.Limit) error {
+	if len(failures) == 0 {
+		return nil
+	}
+	states, err := h.Limits.Peek(c.Request().Context(), failures)
+	if err != nil {
+		return unavailable(err)
+	}
+	refusal := limits.Refusal{Decision: limits.Decision{States: states, Binding: -1}}
+	for i, state := range states {
+		if state.Context.Remaining > 0 {
+			continue
+		}
+		states[i].Context.Reached, states[i].Wait = true, state.Next
+		if refusal.Decision.Binding < 0 || state.Next > states[refusal.Decision.Binding].Wait {
+			refusal.Decision.Binding = i
+		}
+	}
+	if refusal.Decision.Binding < 0 {
+		return nil
+	}
+	return &refusal
+}
+
+// failed counts a failure and tells it with the answer. Of many at once no more are told apart from a 429 than the
+// count allows.
+func (h *Handlers) failed(c echo.Context, failures []limits.Limit, answer error) error {
+	if len(failures) == 0 {
+		return answer
+	}
+	decision, err := h.Limits.Take(c.Request().Context(), failures)
+	if err != nil {
+		return unavailable(err)
+	}
+	if !decision.Admitted {
+		return &limits.Refusal{Decision: decision}
+	}
+	auth.AddDecision(c, decision.States)
+	return answer
+}
+
+func unavailable(err error) error {
+	return problems.New(problems.LimitsUnavailable, "The limits could not be checked. Try again.").
+		After(time.Second).Because(err)
+}
+
+// signedIn answers with the account and the cookie of a new session.
+func (h *Handlers) signedIn(c echo.Context, status int, user accounts.User) error {
+	value, lifetime, err := h.Accounts.OpenSession(c.Request().Context(), cookieOf(c), user)
+	if err != nil {
+		return err
+	}
+	c.SetCookie(h.cookie(c, value, int(lifetime.Seconds())))
+	c.Response().Header().Set(echo.HeaderCacheControl, "no-store")
+	return c.JSON(status, answer{ID: user.ID, Username: user.Username, Email: user.Email, Role: user.Role})
+}
+
+// cookie is that of the session; scripts can't read it, and other sites' requests that change something don't
+// carry it.
+func (h *Handlers) cookie(c echo.Context, value string, maxAge int) *http.Cookie {
+	return &http.Cookie{ //nolint:gosec // Secure is set exactly where the client speaks TLS; on plain HTTP it would end sign-in.
+		Name: auth.SessionCookie, Value: value, Path: "/", MaxAge: maxAge, HttpOnly: true,
+		SameSite: http.SameSiteLaxMode, Secure: h.SecureCookies || h.Addresses.Secure(c.Request()),
+	}
+}
+
+func cookieOf(c echo.Context) string {
+	cookie, err := c.Cookie(auth.SessionCookie)
+	if err != nil {
+		return ""
+	}
+	return cookie.Value
+}

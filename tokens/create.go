@@ -1,0 +1,160 @@
+package tokens
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"gorm.io/gorm"
+
+	"github.com/stenometer/stenometer/auth"
+	"github.com/stenometer/stenometer/limits"
+	"github.com/stenometer/stenometer/models"
+	"github.com/stenometer/stenometer/problems"
+)
+
+// Wish is a token that somebody wants.
+type Wish struct {
+	UserID int64
+	// Name of 1 to 100 characters after trimming; nil means DefaultName.
+	Name *string
+	// Scopes asked for; nil means full, an empty list is refused.
+	Scopes []string
+	// ExpiresInDays from 0 (never) to MaxExpiryDays.
+	ExpiresInDays int64
+	// OverHTTP says that the create limit counts this one; the command is not counted.
+	OverHTTP bool
+	// By is the id of the token that makes this one, 0 for a session or a command. What a token makes never
+	// outlives or exceeds it.
+	By int64
+}
+
+// Create makes a token and returns its plaintext, which nobody can show again. The cap is judged first and its
+// refusal charges nothing; then the create limit, whose refusal is a *limits.Refusal.
+func (t *Tokens) Create(ctx context.Context, wish Wish) (string, Token, error) {
+	plaintext := mint()
+	row, err := t.rowOf(wish, plaintext)
+	if err != nil {
+		return "", Token{}, err
+	}
+	err = t.db.Transaction(ctx, func(tx *gorm.DB) error {
+		owner, err := lockOwner(tx, wish.UserID)
+		if err != nil {
+			return err
+		}
+		if err := t.room(tx, owner.ID, row.CreatedAt); err != nil {
+			return err
+		}
+		if err := boundedBy(tx, wish.By, owner.ID, &row); err != nil {
+			return err
+		}
+		if err := tx.Create(&row).Error; err != nil {
+			return err
+		}
+		// Last, since a charge can't be taken back when the transaction fails.
+		if !wish.OverHTTP {
+			return nil
+		}
+		return t.charge(ctx, owner)
+	})
+	if err != nil {
+		return "", Token{}, failed("create a token", err)
+	}
+	return plaintext, view(row), nil
+}
+
+// rowOf judges a wish and writes down what it asks for.
+func (t *Tokens) rowOf(wish Wish, plaintext string) (models.APIToken, error) {
+	now := t.now()
+	row := models.APIToken{UserID: wish.UserID, TokenHash: hashed(plaintext), CreatedAt: now}
+	var err error
+	row.Name = DefaultName
+	if wish.Name != nil {
+		if row.Name, err = nameOf(*wish.Name); err != nil {
+			return row, err
+		}
+	}
+	if row.ExpiresAt, err = expiryOf(wish.ExpiresInDays, now); err != nil {
+		return row, err
+	}
+	scopes := auth.FullScopes()
+	if wish.Scopes != nil {
+		if scopes, err = scopesOf(wish.Scopes); err != nil {
+			return row, err
+		}
+	}
+	row.Scopes = scopes.Stored()
+	return row, nil
+}
+
+// room is the cap. Tokens that are revoked or expired don't count, nor does one that is being rotated out while
+// its successor lives: the pair counts once.
+func (t *Tokens) room(tx *gorm.DB, userID int64, now time.Time) error {
+	if t.options.MaxPerUser == 0 {
+		return nil
+	}
+	const alive = "revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?)"
+	successors := tx.Model(&models.APIToken{}).Select("id").Where("user_id = ? AND "+alive, userID, now)
+	var count int64
+	err := tx.Model(&models.APIToken{}).
+		Where("user_id = ? AND "+alive, userID, now).
+		Where("replaced_by IS NULL OR replaced_by NOT IN (?)", successors).
+		Count(&count).Error
+	if err != nil {
+		return err
+	}
+	if count < int64(t.options.MaxPerUser) {
+		return nil
+	}
+	return problems.New(problems.TokenLimitReached,
+		"The account has %d active tokens and may have %d. Revoking an unused token frees a slot.",
+		count, t.options.MaxPerUser).With("max_tokens", t.options.MaxPerUser)
+}
+
+// charge takes one of the account's creations.
+func (t *Tokens) charge(ctx context.Context, owner models.User) error {
+	var stack []limits.Limit
+	for _, rate := range t.options.CreateRate {
+		if rate.Limit == 0 {
+			continue
+		}
+		stack = append(stack, limits.Limit{
+			Plan: limits.TokenCreate, Key: limits.Key{Org: owner.OrganizationID, ID: owner.ID}, Rate: rate, Cost: 1,
+		})
+	}
+	if len(stack) == 0 {
+		return nil
+	}
+	decision, err := t.options.Limits.Take(ctx, stack)
+	if err != nil {
+		return problems.New(problems.LimitsUnavailable, "The limits could not be checked. Try again.").
+			After(time.Second).Because(err)
+	}
+	if !decision.Admitted {
+		return &limits.Refusal{Decision: decision}
+	}
+	return nil
+}
+
+// boundedBy keeps what a token makes within that token: its scopes and its expiry.
+func boundedBy(tx *gorm.DB, by, userID int64, made *models.APIToken) error {
+	if by == 0 {
+		return nil
+	}
+	var maker models.APIToken
+	err := tx.Where("user_id = ?", userID).Take(&maker, by).Error
+	if errors.Is(err, gorm.ErrRecordNotFound) {
+		return notFound()
+	}
+	if err != nil {
+		return err
+	}
+	if !active(maker, made.CreatedAt) {
+		return problems.New(problems.InvalidToken, "The token that asked is not valid any more.")
+	}
+	if !auth.ParseScopes(made.Scopes).Within(auth.ParseScopes(maker.Scopes)) {
+		return problems.New(problems.InsufficientScope, "A token makes no token that may do more than itself.")
+	}
+	made.ExpiresAt = earlier(made.ExpiresAt, maker.ExpiresAt)
+	return nil
+}
