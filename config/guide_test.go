@@ -1,45 +1,19 @@
 package config_test
 
 import (
-	"flag"
 	"fmt"
 	"os"
 	"strings"
 	"testing"
 
 	"github.com/stenometer/stenometer/config"
-)
-
-var update = flag.Bool("update", false, "rewrite the table of settings in the user guide")
-
-const (
-	guide      = "../docs/user-guide/configuration.md"
-	tableBegin = "<!-- settings: made by `go test ./config -run Guide -update` -->\n"
-	tableEnd   = "<!-- end of settings -->\n"
+	"github.com/stenometer/stenometer/tests/golden"
 )
 
 // The user guide's table of settings is the one that the server parses.
-func TestGuideShowsEverySetting(t *testing.T) {
+func TestGoldenSettingsOfTheGuide(t *testing.T) {
 	t.Parallel()
-	content, err := os.ReadFile(guide)
-	if err != nil {
-		t.Fatal(err)
-	}
-	before, rest, begins := strings.Cut(string(content), tableBegin)
-	shown, after, ends := strings.Cut(rest, tableEnd)
-	if !begins || !ends {
-		t.Fatal("the marks around the table are missing")
-	}
-	want := settingsTable()
-	if shown == want {
-		return
-	}
-	if !*update {
-		t.Fatal("the table differs from the settings; run: go test ./config -run Guide -update")
-	}
-	if err := os.WriteFile(guide, []byte(before+tableBegin+want+tableEnd+after), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	golden.Section(t, "../docs/user-guide/configuration.md", "settings", settingsTable())
 }
 
 func settingsTable() string {
@@ -66,7 +40,7 @@ func settingsTable() string {
 // A variable that the guide's prose names is one that the server knows.
 func TestGuideNamesNoOtherSetting(t *testing.T) {
 	t.Parallel()
-	content, err := os.ReadFile(guide)
+	content, err := os.ReadFile("../docs/user-guide/configuration.md")
 	if err != nil {
 		t.Fatal(err)
 	}

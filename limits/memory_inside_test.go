@@ -64,6 +64,29 @@ func TestMemoryAtItsBound(t *testing.T) {
 	}
 }
 
+// At the bound a newcomer takes the place of an idle counter, also when the idle one stands in its own stack.
+func TestMemoryAtItsBoundMakesRoomFirst(t *testing.T) {
+	t.Parallel()
+	clock := newFakeTime()
+	m := NewMemoryOf(clock.now, 2)
+	token := func(id int64) Limit {
+		return Limit{Plan: TokenRead, Key: Key{Org: 1, ID: id}, Rate: Rate{Limit: 2, Period: time.Minute}, Cost: 1}
+	}
+	mustTake(t, m, []Limit{token(1), token(2)})
+	clock.at = clock.at.Add(2 * time.Minute)
+	stack := []Limit{token(1), token(3)}
+	for i, want := range []bool{true, true, false} {
+		if got := mustTake(t, m, stack).Admitted; got != want {
+			t.Errorf("request %d of two: admitted is %v", i+1, got)
+		}
+	}
+	for _, l := range stack {
+		if m.shards[shardOf(&l)].counters[keyOf(&l)] == nil {
+			t.Errorf("%s has no counter of its own although there was room", l)
+		}
+	}
+}
+
 // A newcomer that was counted with the others goes on being counted for that when there is room again; and when what
 // they did together has left, everyone has the whole figure.
 func TestMemoryBelowItsBoundAgain(t *testing.T) {

@@ -1,0 +1,54 @@
+# What contributors run. `make` alone explains; each target's explanation stands behind its name.
+SHELL := bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+.PHONY: help demo test check format vet lint build golden soak
+
+# The one place where the build is set: the Dockerfile and CI build by these targets. The embedded SQLite is C, so
+# cgo is on. No build tags are needed; one that is goes into GOFLAGS here, so that vet, lint and tests see it too.
+export CGO_ENABLED := 1
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+GO_BUILD := go build -trimpath -ldflags '-X main.version=$(VERSION)'
+
+# The tests' command; CI puts a runner that also counts skips in its place.
+GO_TEST ?= go test
+GOLANGCI_LINT ?= go tool -modfile=tools/go.mod golangci-lint
+
+# How many proxies of ours stand in front of a server started here: none.
+export TRUSTED_PROXY_COUNT ?= 0
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: ## install what is missing, build, transcribe a recording, hit a limit; DEMO_FLAGS=--exit ends it then
+	scripts/install-dependencies run
+	$(GO_BUILD) -o bin/server ./cmd/server
+	bin/server demo $(DEMO_FLAGS)
+
+test: ## install what is missing, start Redis and PostgreSQL, run all tests with the race detector
+	scripts/install-dependencies test
+	scripts/with-services $(GO_TEST) -race -timeout 15m ./...
+
+check: vet lint test ## everything that CI asks: format, vet, modules, lint, tests
+
+format: ## rewrite Go files in the house format
+	$(GOLANGCI_LINT) fmt
+
+vet: ## fast checks: gofmt, go vet, go.mod in order
+	@unformatted=$$(gofmt -l .); [ -z "$$unformatted" ] || { echo "not formatted, run make format:"; echo "$$unformatted"; exit 1; }
+	go vet ./...
+	go mod tidy -diff
+
+lint: ## golangci-lint with the house rules; the first run builds it, which takes minutes
+	$(GOLANGCI_LINT) run
+	$(GOLANGCI_LINT) fmt --diff
+
+build: ## build bin/server
+	$(GO_BUILD) -o bin/server ./cmd/server
+
+golden: ## rewrite the expected files that tests compare with; review the diff
+	STENOMETER_UPDATE_GOLDEN=1 go test -count=1 -run Golden ./...
+
+soak: ## the tests that take real minutes
+	scripts/install-dependencies test
+	STENOMETER_SOAK=1 scripts/with-services go test -race -count=1 -timeout 60m -v -run Soak ./tests/...
