@@ -50,9 +50,13 @@ func (g *Guard) requireSameOrigin(r *http.Request, p Principal) error {
 }
 
 // checkDeclared refuses what is known before a byte of the body is read, and charges nothing for it.
-func checkDeclared(r *http.Request, bound int64) error {
-	if r.ContentLength > bound {
-		return problems.New(problems.PayloadTooLarge, "The body declares %d bytes; at most %d are read here.", r.ContentLength, bound)
+func checkDeclared(r *http.Request, row Row) error {
+	if r.ContentLength > row.Body {
+		refusal := problems.New(problems.PayloadTooLarge, "The body declares %d bytes; at most %d are read here.", r.ContentLength, row.Body)
+		for member, value := range row.TooLarge {
+			refusal = refusal.With(member, value)
+		}
+		return refusal
 	}
 	for _, encoding := range r.Header["Content-Encoding"] {
 		if encoding != "" && encoding != "identity" {

@@ -116,7 +116,7 @@ func (g *Guard) RequireScope(row Row, scopes ...Scope) echo.MiddlewareFunc {
 			if err := g.requireSameOrigin(c.Request(), v.principal); err != nil {
 				return err
 			}
-			if err := checkDeclared(c.Request(), row.Body); err != nil {
+			if err := checkDeclared(c.Request(), row); err != nil {
 				return err
 			}
 			if err := g.admit(c, v, forCaller(rule.stackOf(v.principal), v.principal, v.counted)); err != nil {
@@ -141,7 +141,7 @@ func (g *Guard) Public(row Row) func(echo.Context) error {
 	stack := g.PublicStack(row)
 	byToken, bySession := template(stack, TokenCallers), template(stack, SessionCallers)
 	return func(c echo.Context) error {
-		if err := checkDeclared(c.Request(), row.Body); err != nil {
+		if err := checkDeclared(c.Request(), row); err != nil {
 			return err
 		}
 		if row.Uncounted {

@@ -75,6 +75,8 @@ type Row struct {
 	SessionOnly bool
 	// Body is the most bytes that the body may declare.
 	Body int64
+	// TooLarge are further members of the 413 of a body that declares more.
+	TooLarge map[string]any
 	// Limits are the row's own, besides those of its category.
 	Limits []*limits.Plan
 	// InPlaceOfRead replaces the token's and the account's read limits; nil replaces nothing.

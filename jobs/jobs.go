@@ -43,7 +43,9 @@ type Options struct {
 	MaxAttempts int
 	// RetryBase is the wait after the first failure; each further wait is four times as long, at most a day.
 	RetryBase time.Duration
-	Logger    *slog.Logger
+	// Finished is told how each attempt ended: completed, failed, given_up or canceled. Nil tells nobody.
+	Finished func(kind, outcome string)
+	Logger   *slog.Logger
 }
 
 // Jobs is this process's part in the queue.

@@ -66,10 +66,27 @@ func (w worker[T]) Work(ctx context.Context, job *river.Job[T]) error {
 	if !w.jobs.owns(ctx, job.JobRow) {
 		return nothingToReport{}
 	}
+	w.count(job.JobRow, err, stopped)
 	if err == nil || stopped || !final(job.JobRow, err) {
 		return err
 	}
 	return w.giveUp(ctx, job, err)
+}
+
+// count tells the metrics how an attempt ended. One that only waits for something did not end.
+func (w worker[T]) count(job *rivertype.JobRow, err error, stopped bool) {
+	var snooze *rivertype.JobSnoozeError
+	switch {
+	case w.jobs.options.Finished == nil || errors.As(err, &snooze):
+	case err == nil:
+		w.jobs.options.Finished(job.Kind, "completed")
+	case stopped:
+		w.jobs.options.Finished(job.Kind, "canceled")
+	case final(job, err):
+		w.jobs.options.Finished(job.Kind, "given_up")
+	default:
+		w.jobs.options.Finished(job.Kind, "failed")
+	}
 }
 
 // attempt runs the worker; a panic is an error like others, and like others can be the last.

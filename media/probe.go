@@ -29,8 +29,11 @@ type Info struct {
 	CreatedAt time.Time
 }
 
-// looked is how much of the beginning, and of an indexed container's end, is decoded.
-const looked = 3 * time.Second
+// looked is how much of the beginning is decoded, lastLooked how much of an indexed container's end.
+const (
+	looked     = 3 * time.Second
+	lastLooked = time.Second
+)
 
 // Probe decides by content whether a file is audio that can be decoded, within ProbeTimeout. The first seconds must
 // decode; so must the end of a container that keeps an index, since an mp4 that was cut short reads well until the cut.
@@ -71,10 +74,10 @@ func (m *Media) Probe(ctx context.Context, path string) (Info, error) {
 	if decoded != nil {
 		return Info{}, fmt.Errorf("decode the first seconds: %w", refused(decoded))
 	}
-	if info.Container == "mp4" && info.Claimed > looked {
-		err := m.decodes(ctx, time.Until(deadline), "-noaccurate_seek", "-sseof", "-"+seconds(looked), "-i", input)
+	if end := found.soundEnds(); info.Container == "mp4" && end > looked {
+		err := m.decodes(ctx, time.Until(deadline), "-ss", seconds(end-lastLooked), "-i", input)
 		if err != nil {
-			return Info{}, fmt.Errorf("decode the last seconds: %w", refused(err))
+			return Info{}, fmt.Errorf("decode the last second: %w", refused(err))
 		}
 	}
 	return info, nil
@@ -108,6 +111,7 @@ type inspection struct {
 	Streams []struct {
 		Kind        string `json:"codec_type"`
 		Codec       string `json:"codec_name"`
+		Duration    string `json:"duration"`
 		Disposition struct {
 			Cover int `json:"attached_pic"`
 		} `json:"disposition"`
@@ -117,7 +121,7 @@ type inspection struct {
 func (m *Media) inspect(ctx context.Context, input string, timeout time.Duration) (inspection, error) {
 	args := append([]string{"-hide_banner", "-loglevel", "error"}, reading()...)
 	args = append(args,
-		"-show_entries", "format=format_name,duration:format_tags=creation_time,major_brand:stream=codec_type,codec_name:stream_disposition=attached_pic",
+		"-show_entries", "format=format_name,duration:format_tags=creation_time,major_brand:stream=codec_type,codec_name,duration:stream_disposition=attached_pic",
 		"-of", "json", input)
 	var output bytes.Buffer
 	err := m.run(ctx, child{program: m.ffprobe, args: args, stdout: &output, maxOutput: 1 << 20, timeout: timeout})
@@ -162,13 +166,30 @@ func (found inspection) info(path string) (Info, error) {
 			info.MIME, info.Extension = "video/quicktime", ".mov"
 		}
 	}
-	if claimed, err := strconv.ParseFloat(found.Format.Duration, 64); err == nil && claimed > 0 && claimed < 1e8 {
-		info.Claimed = time.Duration(claimed * float64(time.Second))
-	}
+	info.Claimed = claimed(found.Format.Duration)
 	if made, err := time.Parse(time.RFC3339Nano, found.Format.Tags.CreationTime); err == nil {
 		info.CreatedAt = made.UTC()
 	}
 	return info, nil
+}
+
+// soundEnds is where the index says that the first audio stream ends; the pictures beside it may go on for longer.
+func (found inspection) soundEnds() time.Duration {
+	for _, stream := range found.Streams {
+		if stream.Kind == "audio" {
+			return claimed(stream.Duration)
+		}
+	}
+	return 0
+}
+
+// claimed reads a length in seconds; 0 for what is none.
+func claimed(text string) time.Duration {
+	length, err := strconv.ParseFloat(text, 64)
+	if err != nil || length <= 0 || length >= 1e8 {
+		return 0
+	}
+	return time.Duration(length * float64(time.Second))
 }
 
 // isWebM reads the document type out of the first bytes: ffmpeg has one demuxer for WebM and Matroska.

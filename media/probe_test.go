@@ -82,6 +82,7 @@ func TestProbeRefusesWhatIsNotMedia(t *testing.T) {
 	m := newMedia(t, media.Options{})
 	mp4 := read(t, made(t, "a.m4a", all(tone("20"), []string{"-c:a", "aac", "-f", "mp4"})...))
 	faststart := read(t, made(t, "a.m4a", all(tone("20"), []string{"-c:a", "aac", "-f", "mp4", "-movflags", "faststart"})...))
+	short := read(t, made(t, "a.m4a", all(tone("5"), []string{"-c:a", "aac", "-f", "mp4", "-movflags", "faststart"})...))
 	png := read(t, made(t, "a.png", "-f", "lavfi", "-i", "color=red:size=32x32", "-frames:v", "1"))
 	silentFilm := read(t, made(t, "a.mp4", all(picture("1"), []string{"-c:v", "mpeg4", "-f", "mp4"})...))
 	for name, content := range map[string][]byte{
@@ -91,6 +92,7 @@ func TestProbeRefusesWhatIsNotMedia(t *testing.T) {
 		"five bytes.webm":         {0x1A, 0x45, 0xDF, 0xA3, 0x01},
 		"index cut off.m4a":       mp4[:len(mp4)-len(mp4)/20],
 		"half of an mp4.m4a":      mp4[:len(mp4)/2],
+		"last third missing.m4a":  short[:len(short)*2/3],
 		"second half missing.m4a": faststart[:len(faststart)/2],
 		"silent film.mp4":         silentFilm,
 		"list.m3u8.m4a":           []byte("#EXTM3U\n#EXT-X-TARGETDURATION:5\n#EXTINF:5,\nfile:///etc/passwd\n#EXT-X-ENDLIST\n"),

@@ -55,6 +55,13 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.cause }
 
+// UploadTooLarge are the members that clients of the contract read in the 413 of an upload whose file may have so
+// many bytes, whoever refuses it.
+func UploadTooLarge(bytes int64) map[string]any {
+	megabytes := float64(bytes) / (1 << 20)
+	return map[string]any{"max_size_mb": megabytes, "effective_limit_mb": megabytes, "audio_only_mode": false}
+}
+
 // Of finds the problem in an error's chain; an error without one is internal, with the error as its cause.
 func Of(err error) *Error {
 	var p *Error

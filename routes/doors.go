@@ -55,7 +55,7 @@ func (t *Table) Upload(
 		panic("routes: " + method + " " + path + " names no bound")
 	}
 	row.Body = t.bounds.Upload + uploadFrame
-	spec.guard.Body = row.Body
+	spec.guard.Body, spec.guard.TooLarge = row.Body, problems.UploadTooLarge(t.bounds.Upload)
 	t.scoped(&row, spec.guard, scope)
 	t.mount(row, t.guard.RequireScope(spec.guard, scope), func(c echo.Context) error {
 		return h(c, auth.PrincipalOf(c), c.Request().Body)

@@ -14,11 +14,12 @@ import (
 
 // shownRow is a row as "server routes --json" writes it.
 type shownRow struct {
-	Method   string        `json:"method"`
-	Path     string        `json:"path"`
-	Door     Door          `json:"door"`
-	Scopes   []string      `json:"scopes"`
-	Category auth.Category `json:"category,omitempty"`
+	Method string   `json:"method"`
+	Path   string   `json:"path"`
+	Door   Door     `json:"door"`
+	Scopes []string `json:"scopes"`
+	// Category is empty for public rows.
+	Category auth.Category `json:"category"`
 	// Enter says who may come in, in words.
 	Enter     string       `json:"who_may_enter"`
 	Limits    []shownLimit `json:"limits"`

@@ -112,10 +112,11 @@ func clientGone(c echo.Context, err error) bool {
 	return !errors.As(err, &known) || errors.Is(err, context.Canceled)
 }
 
-// clearEntity drops what a handler had said of the answer that now is another one.
+// clearEntity drops what a handler had said of the answer that now is another one. Accept-Ranges stays: it speaks of
+// the file, also where the range asked for lies outside of it.
 func clearEntity(h http.Header) {
 	for _, name := range []string{
-		"Content-Disposition", "Content-Encoding", "Content-Length", "Etag", "Last-Modified", "Cache-Control", "Accept-Ranges",
+		"Content-Disposition", "Content-Encoding", "Content-Length", "Content-Type", "Etag", "Last-Modified", "Cache-Control",
 	} {
 		h.Del(name)
 	}
