@@ -1,0 +1,83 @@
+// Package health answers load balancers and orchestrators: whether the process lives, and whether it can do its
+// work. Probes stand before authentication and every limit, so that an exhausted limit never restarts a server.
+package health
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/stenometer/stenometer/problems"
+	"github.com/stenometer/stenometer/routes"
+)
+
+// Report is how the server stands. It is ready when there are no faults; warnings do not make it unready.
+type Report struct {
+	Faults   []string
+	Warnings []string
+}
+
+// Reporter looks at the database and the storages and says how they stand. It takes at most a second.
+type Reporter func(ctx context.Context) Report
+
+// API serves the probes.
+type API struct {
+	Ready Reporter
+}
+
+// Declare lists the probes' routes.
+func (a *API) Declare(t *routes.Table) {
+	t.Public(http.MethodGet, "/healthz", "load balancers have no token", a.live, routes.Uncounted())
+	t.Public(http.MethodGet, "/readyz", "load balancers have no token", a.ready, routes.Uncounted())
+}
+
+func (a *API) live(c echo.Context) error {
+	return c.JSON(http.StatusOK, map[string]string{"status": "alive"})
+}
+
+type readiness struct {
+	Status   string   `json:"status"`
+	Faults   []string `json:"faults"`
+	Warnings []string `json:"warnings"`
+}
+
+func (a *API) ready(c echo.Context) error {
+	status, body := answer(a.Ready(c.Request().Context()))
+	return c.JSON(status, body)
+}
+
+func answer(report Report) (int, readiness) {
+	body := readiness{Status: "ready", Faults: append([]string{}, report.Faults...), Warnings: append([]string{}, report.Warnings...)}
+	if len(report.Faults) > 0 {
+		body.Status = "unavailable"
+		return http.StatusServiceUnavailable, body
+	}
+	return http.StatusOK, body
+}
+
+// Starting answers while the server's parts are being made, when there is no route table yet: it lives, it is not
+// ready, and everything else is told to come back.
+func Starting() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Cache-Control", "no-store")
+		switch r.URL.Path {
+		case "/healthz":
+			write(w, http.StatusOK, map[string]string{"status": "alive"})
+		case "/readyz":
+			status, body := answer(Report{Faults: []string{"starting: the database is being opened and migrated"}})
+			write(w, status, body)
+		default:
+			w.Header().Set("Retry-After", "1")
+			write(w, problems.Starting.Status(), map[string]string{"error": "The server is starting.", "code": problems.Starting.Code()})
+		}
+	})
+}
+
+// write sends one small JSON body; a client that has gone is nobody's failure.
+func write(w http.ResponseWriter, status int, body any) {
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(body)
+}

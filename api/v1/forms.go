@@ -1,0 +1,201 @@
+package v1
+
+import (
+	"html"
+	"strconv"
+	"strings"
+
+	"github.com/stenometer/stenometer/recordings"
+	"github.com/stenometer/stenometer/routes"
+)
+
+// common is what every form of a recording has. Folders, tags, events and external references come with later
+// releases; clients find them empty.
+type common struct {
+	ID                           int64    `json:"id"`
+	Title                        *string  `json:"title"`
+	Status                       string   `json:"status"`
+	CreatedAt                    string   `json:"created_at"`
+	CompletedAt                  *string  `json:"completed_at"`
+	MeetingDate                  *string  `json:"meeting_date"`
+	UpdatedAt                    string   `json:"updated_at"`
+	FileSize                     int64    `json:"file_size"`
+	OriginalFilename             *string  `json:"original_filename"`
+	Participants                 *string  `json:"participants"`
+	IsInbox                      bool     `json:"is_inbox"`
+	IsHighlighted                bool     `json:"is_highlighted"`
+	IsArchived                   bool     `json:"is_archived"`
+	AudioAvailable               bool     `json:"audio_available"`
+	AudioDuration                *float64 `json:"audio_duration"`
+	ProcessingTimeSeconds        *float64 `json:"processing_time_seconds"`
+	TranscriptionDurationSeconds *int64   `json:"transcription_duration_seconds"`
+	SummarizationDurationSeconds *int64   `json:"summarization_duration_seconds"`
+	FolderID                     *int64   `json:"folder_id"`
+	Folder                       *folder  `json:"folder"`
+	DeletionExempt               bool     `json:"deletion_exempt"`
+	KeepAudioOnly                bool     `json:"keep_audio_only"`
+	Tags                         []tag    `json:"tags"`
+	ExternalRefs                 []ref    `json:"external_refs"`
+}
+
+// What this release has none of.
+type (
+	folder struct{}
+	tag    struct{}
+	ref    struct{}
+	event  struct{}
+)
+
+func commonOf(r recordings.Recording) common {
+	return common{
+		ID: r.ID, Title: r.Title, Status: r.Status,
+		CreatedAt: routes.Naive(r.CreatedAt), CompletedAt: routes.NaiveOrNull(r.CompletedAt),
+		MeetingDate: routes.NaiveOrNull(r.MeetingDate), UpdatedAt: routes.Micro(r.UpdatedAt),
+		FileSize: r.FileSize, OriginalFilename: r.OriginalFilename, Participants: r.Participants,
+		IsInbox: r.IsInbox, IsHighlighted: r.IsHighlighted, IsArchived: r.IsArchived,
+		AudioAvailable: r.AudioAvailable, AudioDuration: r.AudioDuration,
+		ProcessingTimeSeconds: r.ProcessingSeconds, TranscriptionDurationSeconds: r.TranscriptionSeconds,
+		Tags: []tag{}, ExternalRefs: []ref{},
+	}
+}
+
+// listed is a recording in a list.
+type listed struct {
+	common
+	HasTranscription bool      `json:"has_transcription"`
+	HasSummary       bool      `json:"has_summary"`
+	ErrorMessage     *string   `json:"error_message"`
+	ErrorCode        *string   `json:"error_code"`
+	IsShared         bool      `json:"is_shared"`
+	Owner            *struct{} `json:"owner"`
+	Share            *struct{} `json:"share"`
+}
+
+func listedOf(r recordings.Recording) listed {
+	return listed{
+		common: commonOf(r), HasTranscription: r.HasTranscript, HasSummary: r.Summary != nil && *r.Summary != "",
+		ErrorMessage: r.ErrorMessage, ErrorCode: r.ErrorCode,
+	}
+}
+
+// detailed is one recording. The three texts are absent, rather than null, where they were not asked for.
+type detailed struct {
+	common
+	ErrorMessage  *string     `json:"error_message"`
+	ErrorCode     *string     `json:"error_code"`
+	MimeType      *string     `json:"mime_type"`
+	Events        []event     `json:"events"`
+	DuplicateInfo *duplicates `json:"duplicate_info"`
+	Transcription **string    `json:"transcription,omitempty"`
+	Summary       **string    `json:"summary,omitempty"`
+	Notes         **string    `json:"notes,omitempty"`
+}
+
+func detailedOf(detail recordings.Detail, include map[string]bool) detailed {
+	r := detail.Recording
+	form := detailed{
+		common: commonOf(r), ErrorMessage: r.ErrorMessage, ErrorCode: r.ErrorCode, MimeType: r.MimeType,
+		Events: []event{}, DuplicateInfo: duplicatesOf(detail.Copies),
+	}
+	if include["transcription"] {
+		form.Transcription = &detail.Transcription
+	}
+	if include["summary"] {
+		form.Summary = &r.Summary
+	}
+	if include["notes"] {
+		form.Notes = &r.Notes
+	}
+	return form
+}
+
+// uploaded is the answer to an upload.
+type uploaded struct {
+	common
+	UserID                int64             `json:"user_id"`
+	MimeType              *string           `json:"mime_type"`
+	AudioDeletedAt        *string           `json:"audio_deleted_at"`
+	Notes                 *string           `json:"notes"`
+	NotesHTML             string            `json:"notes_html"`
+	Transcription         *string           `json:"transcription"`
+	Summary               *string           `json:"summary"`
+	SummaryHTML           string            `json:"summary_html"`
+	Events                []event           `json:"events"`
+	PromptVariables       map[string]string `json:"prompt_variables"`
+	ResolvedHotwords      *string           `json:"resolved_hotwords"`
+	ResolvedInitialPrompt *string           `json:"resolved_initial_prompt"`
+	DuplicateInfo         *duplicates       `json:"duplicate_info"`
+	SharedWithCount       int               `json:"shared_with_count"`
+	PublicShareCount      int               `json:"public_share_count"`
+	Ignored               ignored           `json:"ignored"`
+	DuplicateWarning      *duplicateWarning `json:"duplicate_warning,omitempty"`
+}
+
+type ignored struct {
+	TagIDs   []any `json:"tag_ids"`
+	FolderID any   `json:"folder_id"`
+}
+
+type duplicateWarning struct {
+	ExistingRecordingID int64   `json:"existing_recording_id"`
+	ExistingTitle       *string `json:"existing_title"`
+	ExistingCreatedAt   string  `json:"existing_created_at"`
+}
+
+func uploadedOf(u recordings.Uploaded) uploaded {
+	r := u.Recording
+	form := uploaded{
+		common: commonOf(r), UserID: r.UserID, MimeType: r.MimeType, AudioDeletedAt: routes.NaiveOrNull(r.AudioDeletedAt),
+		Notes: r.Notes, NotesHTML: paragraphs(r.Notes), Summary: r.Summary, SummaryHTML: paragraphs(r.Summary),
+		Events: []event{}, PromptVariables: map[string]string{},
+		ResolvedHotwords: r.Hotwords, ResolvedInitialPrompt: r.InitialPrompt,
+		DuplicateInfo: duplicatesOf(u.Copies),
+		Ignored:       ignored{TagIDs: u.Ignored.TagIDs, FolderID: u.Ignored.FolderID},
+	}
+	if u.Duplicate != nil {
+		form.DuplicateWarning = &duplicateWarning{u.Duplicate.ID, u.Duplicate.Title, routes.Naive(u.Duplicate.CreatedAt)}
+	}
+	return form
+}
+
+// duplicates are the account's recordings of the same bytes.
+type duplicates struct {
+	TotalCopies int        `json:"total_copies"`
+	Copies      []copyForm `json:"copies"`
+}
+
+type copyForm struct {
+	ID        int64  `json:"id"`
+	Title     string `json:"title"`
+	CreatedAt string `json:"created_at"`
+	IsSelf    bool   `json:"is_self"`
+}
+
+func duplicatesOf(copies []recordings.Copy) *duplicates {
+	if len(copies) == 0 {
+		return nil
+	}
+	form := &duplicates{TotalCopies: len(copies)}
+	for _, c := range copies {
+		title := "#" + strconv.FormatInt(c.ID, 10)
+		if c.Title != nil {
+			title = *c.Title
+		}
+		form.Copies = append(form.Copies, copyForm{c.ID, title, routes.Naive(c.CreatedAt), c.IsSelf})
+	}
+	return form
+}
+
+// paragraphs is text as HTML, with nothing of it read as markup.
+func paragraphs(text *string) string {
+	if text == nil || strings.TrimSpace(*text) == "" {
+		return ""
+	}
+	var out strings.Builder
+	for block := range strings.SplitSeq(strings.ReplaceAll(strings.TrimSpace(*text), "\r\n", "\n"), "\n\n") {
+		if block = strings.TrimSpace(block); block != "" {
+			out.WriteString("<p>" + strings.ReplaceAll(html.EscapeString(block), "\n", "<br>") + "</p>")
+		}
+	}
+	return out.String()
+}

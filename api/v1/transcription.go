@@ -1,0 +1,49 @@
+package v1
+
+import (
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/stenometer/stenometer/auth"
+)
+
+type transcriptionForm struct {
+	Connector    string                    `json:"connector"`
+	Capabilities transcriptionCapabilities `json:"capabilities"`
+	Models       []modelForm               `json:"models"`
+	DefaultModel *string                   `json:"default_model"`
+}
+
+type transcriptionCapabilities struct {
+	Diarization         bool `json:"diarization"`
+	SpeakerCountControl bool `json:"speaker_count_control"`
+	Hotwords            bool `json:"hotwords"`
+	InitialPrompt       bool `json:"initial_prompt"`
+	Timestamps          bool `json:"timestamps"`
+	LanguageDetection   bool `json:"language_detection"`
+	Chunking            bool `json:"chunking"`
+}
+
+// modelForm is a model that a request may name. This release has no list of them.
+type modelForm struct {
+	Value string `json:"value"`
+	Label string `json:"label"`
+}
+
+func (a *API) showTranscription(c echo.Context, _ auth.Principal) error {
+	can := a.engine.Capabilities
+	form := transcriptionForm{
+		Connector: a.engine.Connector,
+		Capabilities: transcriptionCapabilities{
+			Diarization: can.Diarization, SpeakerCountControl: can.SpeakerCountControl, Hotwords: can.Hotwords,
+			InitialPrompt: can.InitialPrompt, Timestamps: can.Timestamps, LanguageDetection: can.LanguageDetection,
+			Chunking: can.Chunking,
+		},
+		Models: []modelForm{},
+	}
+	if a.engine.Model != "" {
+		form.DefaultModel = &a.engine.Model
+	}
+	return c.JSON(http.StatusOK, form)
+}

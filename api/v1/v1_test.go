@@ -1,0 +1,277 @@
+package v1_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"mime/multipart"
+	"net/http"
+	"net/http/httptest"
+	"net/textproto"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"gocloud.dev/blob/fileblob"
+	"gorm.io/gorm"
+
+	"github.com/stenometer/stenometer/accounts"
+	v1 "github.com/stenometer/stenometer/api/v1"
+	"github.com/stenometer/stenometer/auth"
+	"github.com/stenometer/stenometer/auth/authtest"
+	"github.com/stenometer/stenometer/jobs"
+	"github.com/stenometer/stenometer/limits"
+	"github.com/stenometer/stenometer/media"
+	"github.com/stenometer/stenometer/models"
+	"github.com/stenometer/stenometer/models/modelstest"
+	"github.com/stenometer/stenometer/recordings"
+	"github.com/stenometer/stenometer/routes"
+	"github.com/stenometer/stenometer/speech"
+)
+
+// site serves the API over a real database, storage and guard. No job is worked: a test writes what a worker would.
+type site struct {
+	t      testing.TB
+	db     *models.DB
+	server *httptest.Server
+	finder *authtest.Finder
+	user   models.User
+	token  string
+}
+
+type noMetrics struct{}
+
+func (noMetrics) Request(string, string, int, time.Duration) {}
+
+const maxUpload = 2 << 20
+
+func open(t testing.TB) *site {
+	t.Helper()
+	ctx, folder := context.Background(), t.TempDir()
+	logger := slog.New(slog.NewTextHandler(t.Output(), nil))
+	s := &site{t: t, db: modelstest.Open(t, modelstest.SQLiteURL(t), false), finder: authtest.NewFinder()}
+	if err := s.db.Migrate(ctx, jobs.Migrate); err != nil {
+		t.Fatal(err)
+	}
+	queue, err := jobs.New(s.db, jobs.Options{
+		Role: "web", MaxWorkers: 1, MaxAttempts: 1, Heartbeat: time.Second, DeadAfter: 3 * time.Second, RetryBase: time.Second, Logger: logger,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	toolbox, err := media.New(media.Options{Logger: logger})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"tmp", "files"} {
+		if err := os.Mkdir(filepath.Join(folder, name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	files, err := fileblob.OpenBucket(filepath.Join(folder, "files"), &fileblob.Options{NoTempDir: true, Metadata: fileblob.MetadataDontWrite})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stories := recordings.New(s.db, recordings.Options{
+		Files: files, TempDir: filepath.Join(folder, "tmp"), Free: func() (int64, error) { return 1 << 40, nil },
+		LocalPath: func(key string) string { return filepath.Join(folder, "files", key) },
+		Queue:     queue, Media: toolbox, MaxUploadBytes: maxUpload, Now: time.Now, Logger: logger,
+	})
+	recordings.RegisterWorkers(queue, stories)
+	figures := make(auth.Figures)
+	for _, plan := range limits.Plans() {
+		figures[plan] = []limits.Rate{{Limit: 1000, Period: time.Minute}}
+	}
+	guard := auth.NewGuard(authtest.GuardOptions(s.finder, figures, limits.NewMemory(time.Now)))
+	table := routes.New(routes.Options{
+		Guard: guard, Bounds: routes.Bounds{Upload: maxUpload}, Metrics: noMetrics{}, Logger: logger, Now: time.Now,
+	})
+	v1.New(v1.Options{
+		Recordings: stories, Accounts: accounts.New(s.db, accounts.Options{}), Limits: guard, Version: "1.2.3", Now: time.Now,
+		Engine: speech.Description{Connector: "asr_endpoint", Model: "large", Capabilities: speech.Capabilities{Diarization: true}},
+	}).Declare(table)
+	s.server = httptest.NewServer(table.Handler())
+	t.Cleanup(func() {
+		s.server.Close()
+		if err := files.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	s.user = s.account("owner")
+	s.token = s.mint(s.user, "full")
+	return s
+}
+
+func (s *site) account(name string) models.User {
+	s.t.Helper()
+	org := models.Organization{Slug: name, Name: name, TimeZone: "UTC", CreatedAt: time.Now()}
+	user := models.User{Email: name + "@example.org", Username: name, PasswordHash: "-", Role: "editor", CreatedAt: time.Now()}
+	s.write(func(tx *gorm.DB) error {
+		if err := tx.Create(&org).Error; err != nil {
+			return err
+		}
+		user.OrganizationID = org.ID
+		return tx.Create(&user).Error
+	})
+	return user
+}
+
+func (s *site) mint(user models.User, scopes string) string {
+	return s.finder.Mint(auth.Token{
+		ID: time.Now().UnixNano(), UserID: user.ID, OrganizationID: user.OrganizationID, Role: "editor", Scopes: auth.ParseScopes(scopes),
+	})
+}
+
+func (s *site) write(change func(tx *gorm.DB) error) {
+	s.t.Helper()
+	if err := s.db.Transaction(context.Background(), change); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// reply is an answer with its body read.
+type reply struct {
+	*http.Response
+	body []byte
+}
+
+func (r reply) json(t testing.TB) map[string]any {
+	t.Helper()
+	if !strings.HasPrefix(r.Header.Get("Content-Type"), "application/json") {
+		t.Fatalf("the answer %d is %q, not JSON", r.StatusCode, r.Header.Get("Content-Type"))
+	}
+	var body map[string]any
+	if err := json.Unmarshal(r.body, &body); err != nil {
+		t.Fatalf("%v: %s", err, r.body)
+	}
+	return body
+}
+
+// do sends a request with the owner's token; header lines override.
+func (s *site) do(method, path string, body io.Reader, header ...string) reply {
+	s.t.Helper()
+	request, err := http.NewRequestWithContext(context.Background(), method, s.server.URL+path, body)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	request.Header.Set("Authorization", "Bearer "+s.token)
+	for i := 0; i < len(header); i += 2 {
+		request.Header.Set(header[i], header[i+1])
+	}
+	response, err := s.server.Client().Do(request)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	content, err := io.ReadAll(response.Body)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return reply{response, content}
+}
+
+func (s *site) get(path string, header ...string) reply {
+	return s.do(http.MethodGet, path, nil, header...)
+}
+
+// expect fails unless the answer has the status and, where one is given, the code.
+func (s *site) expect(r reply, status int, code string) map[string]any {
+	s.t.Helper()
+	body := r.json(s.t)
+	if got, _ := body["code"].(string); r.StatusCode != status || got != code {
+		s.t.Fatalf("got %d %s, want %d %q: %s", r.StatusCode, got, status, code, r.body)
+	}
+	return body
+}
+
+// upload posts a form with a file of this name; a server too busy to look into the file is asked again.
+func (s *site) upload(token, name string, file []byte, fields ...string) reply {
+	s.t.Helper()
+	var body bytes.Buffer
+	w := multipart.NewWriter(&body)
+	for i := 0; i < len(fields); i += 2 {
+		if err := w.WriteField(fields[i], fields[i+1]); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+	quoted := strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(name)
+	part, err := w.CreatePart(textproto.MIMEHeader{"Content-Disposition": {`form-data; name="file"; filename="` + quoted + `"`}})
+	if err == nil {
+		_, err = part.Write(file)
+	}
+	if err == nil {
+		err = w.Close()
+	}
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for attempt := 1; ; attempt++ {
+		r := s.do(http.MethodPost, "/api/v1/recordings/upload", bytes.NewReader(body.Bytes()), "Authorization", "Bearer "+token, "Content-Type", w.FormDataContentType())
+		if r.StatusCode != http.StatusServiceUnavailable || attempt == 5 {
+			return r
+		}
+	}
+}
+
+// recording uploads a file and gives its id.
+func (s *site) recording(name string, fields ...string) int64 {
+	s.t.Helper()
+	body := s.expect(s.upload(s.token, name, sound(1), fields...), http.StatusAccepted, "")
+	return int64(body["id"].(float64))
+}
+
+// complete writes what a worker would.
+func (s *site) complete(id int64, kind, text string, segments ...models.TranscriptSegment) {
+	s.t.Helper()
+	s.write(func(tx *gorm.DB) error {
+		now := time.Date(2026, 3, 5, 6, 13, 46, 123456000, time.UTC)
+		err := tx.Model(&models.Recording{}).Where("id = ?", id).UpdateColumns(map[string]any{
+			"status": recordings.StatusCompleted, "job_id": 0, "audio_duration": 12.5, "completed_at": now, "created_at": now.Truncate(time.Second), "updated_at": now.Truncate(time.Second),
+		}).Error
+		if err == nil {
+			err = tx.Create(&models.Transcript{RecordingID: id, Kind: kind, Text: text, Gaps: `[{"start_time":5,"end_time":6,"reason":"the service failed"}]`, CreatedAt: now}).Error
+		}
+		for i := range segments {
+			if err == nil {
+				segments[i].RecordingID, segments[i].Position = id, i
+				err = tx.Create(&segments[i]).Error
+			}
+		}
+		return err
+	})
+}
+
+func segment(start, end float64, speaker, text string) models.TranscriptSegment {
+	return models.TranscriptSegment{StartSeconds: &start, EndSeconds: &end, Speaker: &speaker, SpeakerLabel: &speaker, Text: text}
+}
+
+// sound is a WAV of so many seconds of a square wave at 8 kHz, 8 bits.
+func sound(seconds int) []byte {
+	data := bytes.Repeat([]byte{60, 60, 60, 60, 200, 200, 200, 200}, 1000*seconds)
+	head := fmt.Sprintf("RIFF%sWAVEfmt %s\x01\x00\x01\x00%s%s\x01\x00\x08\x00data%s",
+		little(36+len(data)), little(16), little(8000), little(8000), little(len(data)))
+	return append([]byte(head), data...)
+}
+
+func little(n int) string { return string([]byte{byte(n), byte(n >> 8), byte(n >> 16), byte(n >> 24)}) }
+
+// keys fails unless the object has exactly these members.
+func keys(t testing.TB, what string, object map[string]any, want string) {
+	t.Helper()
+	var got []string
+	for key := range object {
+		got = append(got, key)
+	}
+	slices.Sort(got)
+	expected := strings.Fields(want)
+	slices.Sort(expected)
+	if !slices.Equal(got, expected) {
+		t.Errorf("the %s has\n%v, want\n%v", what, got, expected)
+	}
+}

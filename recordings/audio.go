@@ -1,0 +1,60 @@
+package recordings
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"gocloud.dev/gcerrors"
+
+	"github.com/stenometer/stenometer/auth"
+	"github.com/stenometer/stenometer/problems"
+)
+
+// Audio is the stored file of a recording, open for reading at any place.
+type Audio struct {
+	io.ReadSeekCloser
+	Size int64
+	// Name is the label under which it was uploaded; MimeType was found in its bytes.
+	Name     string
+	MimeType string
+	// SHA256 is lower-case hex.
+	SHA256   string
+	StoredAt time.Time
+}
+
+// OpenAudio opens the file of a recording of the caller's own, which the caller closes. Audio that was removed is
+// not_found. No connection to the database is held while it is read.
+func (s *Recordings) OpenAudio(ctx context.Context, p auth.Principal, id int64) (*Audio, error) {
+	row, err := s.owned(s.db.Read.WithContext(ctx), p, id)
+	if err != nil {
+		return nil, err
+	}
+	if row.StorageKey == "" || row.AudioDeletedAt != nil {
+		return nil, noAudio()
+	}
+	reader, err := s.Files.NewReader(ctx, row.StorageKey, nil)
+	if gcerrors.Code(err) == gcerrors.NotFound {
+		s.Logger.ErrorContext(ctx, "recordings.audio_missing", "recording", row.ID, "key", row.StorageKey)
+		return nil, noAudio()
+	}
+	if err != nil {
+		return nil, storageProblem("open the audio", err)
+	}
+	audio := &Audio{
+		ReadSeekCloser: reader, Size: reader.Size(), SHA256: row.SHA256, StoredAt: row.CreatedAt,
+		Name: fmt.Sprintf("recording-%d", row.ID), MimeType: "application/octet-stream",
+	}
+	if row.OriginalFilename != nil {
+		audio.Name = *row.OriginalFilename
+	}
+	if row.MimeType != nil {
+		audio.MimeType = *row.MimeType
+	}
+	return audio, nil
+}
+
+func noAudio() *problems.Error {
+	return problems.New(problems.NotFound, "The audio of this recording is not there any more.")
+}

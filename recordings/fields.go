@@ -1,0 +1,200 @@
+package recordings
+
+import (
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/stenometer/stenometer/problems"
+	"github.com/stenometer/stenometer/speech"
+)
+
+// The bounds of what a caller may say about a recording, in characters.
+const (
+	maxTitle        = 200
+	maxParticipants = 500
+	maxLanguage     = 35
+	maxHints        = 10_000
+	maxModel        = 120
+	maxSpeakers     = 100
+	maxTagIDs       = 100
+)
+
+// Hints is what a caller may tell the speech engine. A nil hint was not given.
+type Hints struct {
+	Language      *string
+	MinSpeakers   *int
+	MaxSpeakers   *int
+	Hotwords      *string
+	InitialPrompt *string
+	Model         *string
+}
+
+// check holds the hints to their bounds and cleans them: languages are reduced to a code, blank means none.
+func (h Hints) check() (Hints, error) {
+	for _, hint := range []struct {
+		name  string
+		value **string
+		bound int
+	}{
+		{"language", &h.Language, maxLanguage},
+		{"hotwords", &h.Hotwords, maxHints},
+		{"initial_prompt", &h.InitialPrompt, maxHints},
+		{"transcription_model", &h.Model, maxModel},
+	} {
+		if *hint.value == nil {
+			continue
+		}
+		trimmed := strings.TrimSpace(**hint.value)
+		if err := checkText(hint.name, trimmed, hint.bound); err != nil {
+			return Hints{}, err
+		}
+		*hint.value = &trimmed
+	}
+	if h.Language != nil {
+		code := speech.Language(*h.Language)
+		h.Language = &code
+	}
+	for _, count := range []struct {
+		name  string
+		value **int
+	}{{"min_speakers", &h.MinSpeakers}, {"max_speakers", &h.MaxSpeakers}} {
+		switch {
+		case *count.value == nil:
+		case **count.value < 1:
+			// Clients send 0 for "don't know".
+			*count.value = nil
+		case **count.value > maxSpeakers:
+			return Hints{}, problems.New(problems.InvalidParameter, "%s must be at most %d.", count.name, maxSpeakers)
+		}
+	}
+	if h.MinSpeakers != nil && h.MaxSpeakers != nil && *h.MinSpeakers > *h.MaxSpeakers {
+		return Hints{}, problems.New(problems.InvalidParameter, "min_speakers must not be above max_speakers.")
+	}
+	return h, nil
+}
+
+// checkText refuses text that is too long, is no text, or holds a zero byte, which PostgreSQL cannot store.
+func checkText(name, value string, bound int) error {
+	switch {
+	case !utf8.ValidString(value):
+		return problems.New(problems.InvalidParameter, "%s is not valid UTF-8.", name)
+	case strings.ContainsRune(value, 0):
+		return problems.New(problems.InvalidParameter, "%s holds a zero character.", name)
+	case utf8.RuneCountInString(value) > bound:
+		return problems.New(problems.InvalidParameter, "%s must be at most %d characters long.", name, bound).
+			With("field", name).With("max_length", bound)
+	}
+	return nil
+}
+
+// Ignored is what an upload asked for and did not get: tags and folders that the caller has not. Ids that are
+// numbers are numbers, others text as sent.
+type Ignored struct {
+	TagIDs   []any
+	FolderID any
+}
+
+// about is what the fields of an upload say about the recording.
+type about struct {
+	title        string // "" for none
+	notes        *string
+	participants *string
+	meetingDate  *time.Time
+	hints        Hints
+	ignored      Ignored
+}
+
+// readAbout checks the fields of an upload, in the order of the contract. It is asked twice where fields come
+// before the file: a fault is told before gigabytes were taken.
+func readAbout(fields form) (about, error) {
+	var read about
+	if participants := fields.text("participants"); participants != "" {
+		if err := checkText("participants", participants, maxParticipants); err != nil {
+			return about{}, err
+		}
+		read.participants = &participants
+	}
+	read.ignored = readIgnored(fields)
+	if strings.EqualFold(fields.text("strict"), "true") && (len(read.ignored.TagIDs) > 0 || read.ignored.FolderID != nil) {
+		return about{}, problems.New(problems.InvalidParameter, "The tags or the folder do not exist, and strict is true.").
+			With("ignored", map[string]any{"tag_ids": read.ignored.TagIDs, "folder_id": read.ignored.FolderID})
+	}
+	read.title = fields.text("title")
+	if err := checkText("title", read.title, maxTitle); err != nil {
+		return about{}, err
+	}
+	if notes, sent := fields["notes"]; sent {
+		if err := checkText("notes", notes, maxFieldBytes); err != nil {
+			return about{}, err
+		}
+		read.notes = &notes
+	}
+	hints, err := readHints(fields).check()
+	if err != nil {
+		return about{}, err
+	}
+	read.hints = hints
+	read.meetingDate = readMeetingDate(fields)
+	return read, nil
+}
+
+func readHints(fields form) Hints {
+	text := func(name string) *string {
+		if value, sent := fields[name]; sent {
+			return &value
+		}
+		return nil
+	}
+	number := func(name string) *int {
+		if value, err := strconv.Atoi(fields.text(name)); err == nil {
+			return &value
+		}
+		return nil
+	}
+	return Hints{
+		Language: text("language"), MinSpeakers: number("min_speakers"), MaxSpeakers: number("max_speakers"),
+		Hotwords: text("hotwords"), InitialPrompt: text("initial_prompt"), Model: text("transcription_model"),
+	}
+}
+
+// readMeetingDate takes the date that was given, else the file's own; a date that cannot be read is none, as the
+// contract has it.
+func readMeetingDate(fields form) *time.Time {
+	if at, _, ok := ParseTime(fields["meeting_date"]); ok {
+		return &at
+	}
+	milliseconds, err := strconv.ParseInt(fields.text("file_last_modified"), 10, 64)
+	if err != nil || milliseconds <= 0 {
+		return nil
+	}
+	if at := time.UnixMilli(milliseconds).UTC(); storable(at) {
+		return &at
+	}
+	return nil
+}
+
+// readIgnored collects the tags and the folder that were asked for: this release has neither.
+func readIgnored(fields form) Ignored {
+	ignored := Ignored{TagIDs: []any{}}
+	for n := range maxTagIDs {
+		if id := fields.text("tag_ids[" + strconv.Itoa(n) + "]"); id != "" {
+			ignored.TagIDs = append(ignored.TagIDs, idAsSent(id))
+		}
+	}
+	if id := fields.text("tag_id"); id != "" && len(ignored.TagIDs) == 0 {
+		ignored.TagIDs = append(ignored.TagIDs, idAsSent(id))
+	}
+	if id := fields.text("folder_id"); id != "" {
+		ignored.FolderID = idAsSent(id)
+	}
+	return ignored
+}
+
+func idAsSent(id string) any {
+	if number, err := strconv.ParseInt(id, 10, 64); err == nil {
+		return number
+	}
+	return strings.ToValidUTF8(id, "\uFFFD")
+}

@@ -1,0 +1,200 @@
+package recordings
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"time"
+
+	"gocloud.dev/gcerrors"
+	"gorm.io/gorm"
+
+	"github.com/stenometer/stenometer/media"
+	"github.com/stenometer/stenometer/models"
+	"github.com/stenometer/stenometer/speech"
+	"github.com/stenometer/stenometer/webhooks"
+)
+
+// result is what an attempt brought.
+type result struct {
+	transcript speech.Transcript
+	length     time.Duration
+	took       time.Duration
+}
+
+// transcribe fetches the audio, measures the whole of it by decoding, and only then calls the engine.
+func (s *Recordings) transcribe(ctx context.Context, row *models.Recording, token string) (result, error) {
+	path, forget, err := s.fetch(ctx, row.StorageKey)
+	if err != nil {
+		return result{}, err
+	}
+	defer forget()
+	// What could be decoded at the upload can be decoded now: a probe that fails was short of time.
+	info, err := s.Media.Probe(ctx, path)
+	if err != nil {
+		return result{}, fmt.Errorf("look into the audio: %w", err)
+	}
+	length, err := s.Media.Duration(ctx, path)
+	if errors.Is(err, media.ErrNotMedia) || errors.Is(err, media.ErrTooLong) {
+		return result{}, hopeless{err}
+	}
+	if err != nil {
+		return result{}, err
+	}
+	seconds := length.Seconds()
+	row.AudioDuration = &seconds
+	err = s.db.Transaction(ctx, func(tx *gorm.DB) error {
+		return tx.Model(&models.Recording{}).Where("id = ? AND work_token = ?", row.ID, token).
+			UpdateColumn("audio_duration", seconds).Error
+	})
+	if err != nil {
+		return result{}, fmt.Errorf("note the length: %w", err)
+	}
+	began := s.Now()
+	transcript, err := s.Transcriber.Transcribe(ctx, speech.Audio{Path: path, Info: info, Length: length}, requestOf(*row))
+	if err != nil {
+		return result{}, err
+	}
+	return result{transcript: transcript, length: length, took: s.Now().Sub(began)}, nil
+}
+
+// fetch gives a path at which the file of a key can be read on this machine, and what to call when it is not
+// needed any more.
+func (s *Recordings) fetch(ctx context.Context, key string) (path string, forget func(), err error) {
+	if s.LocalPath != nil {
+		path = s.LocalPath(key)
+		if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
+			return "", nil, hopeless{errAudioGone}
+		}
+		return path, func() {}, nil
+	}
+	reader, err := s.Files.NewReader(ctx, key, nil)
+	if gcerrors.Code(err) == gcerrors.NotFound {
+		return "", nil, hopeless{errAudioGone}
+	}
+	if err != nil {
+		return "", nil, fmt.Errorf("open the audio: %w", err)
+	}
+	defer closing(reader)
+	temp, err := os.CreateTemp(s.TempDir, "work-*")
+	if err != nil {
+		return "", nil, fmt.Errorf("make a temporary file: %w", err)
+	}
+	forget = func() { _ = os.Remove(temp.Name()) } // the sweeper has what stays
+	_, err = io.Copy(temp, reader)
+	if err = errors.Join(err, temp.Close()); err != nil {
+		forget()
+		return "", nil, fmt.Errorf("fetch the audio: %w", err)
+	}
+	return temp.Name(), forget, nil
+}
+
+// finish stores the transcript and completes the recording in one transaction, if the work still is this worker's.
+// It goes through with it when the job is being stopped: the words are there and may have been paid for.
+func (s *Recordings) finish(ctx context.Context, row models.Recording, token string, began time.Time, done result) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+	defer cancel()
+	now := s.moment()
+	err := s.db.Transaction(ctx, func(tx *gorm.DB) error {
+		err := s.end(tx, row.ID, token, map[string]any{
+			"status": StatusCompleted, "completed_at": now, "updated_at": now, "error_message": nil, "error_code": nil,
+			"processing_seconds":             max(0, now.Sub(began).Seconds()),
+			"transcription_duration_seconds": int64(math.Round(done.took.Seconds())),
+		})
+		if err != nil {
+			return err
+		}
+		if err := storeTranscript(tx, row.ID, now, done); err != nil {
+			return err
+		}
+		row.UpdatedAt = now
+		return s.announce(tx, webhooks.TranscriptionCompleted, row, map[string]any{
+			"language":                       optional(done.transcript.Language),
+			"audio_duration_seconds":         done.length.Seconds(),
+			"transcription_duration_seconds": int64(math.Round(done.took.Seconds())),
+		})
+	})
+	if err != nil && !errors.Is(err, errNotWanted) {
+		return fmt.Errorf("store the transcript of recording %d: %w", row.ID, err)
+	}
+	if err == nil && s.Transcribed != nil {
+		s.Transcribed(done.transcript.Engine, done.length)
+	}
+	return err
+}
+
+// end moves the recording out of PROCESSING, if it is there and this worker's; errNotWanted if it is not.
+func (s *Recordings) end(tx *gorm.DB, id int64, token string, columns map[string]any) error {
+	columns["work_token"], columns["job_id"] = "", 0
+	ended := tx.Model(&models.Recording{}).
+		Where("id = ? AND work_token = ? AND status = ?", id, token, StatusProcessing).UpdateColumns(columns)
+	if ended.Error != nil {
+		return ended.Error
+	}
+	if ended.RowsAffected == 0 {
+		return errNotWanted
+	}
+	return nil
+}
+
+// storeTranscript replaces the recording's transcript.
+func storeTranscript(tx *gorm.DB, id int64, now time.Time, done result) error {
+	if err := tx.Where("recording_id = ?", id).Delete(&models.Transcript{}).Error; err != nil {
+		return fmt.Errorf("remove the old transcript: %w", err)
+	}
+	gaps, err := json.Marshal(gapsOf(done.transcript))
+	if err != nil {
+		return fmt.Errorf("encode the gaps: %w", err)
+	}
+	row := models.Transcript{
+		RecordingID: id, Kind: done.transcript.Kind, Gaps: string(gaps),
+		Language: optional(done.transcript.Language), Engine: done.transcript.Engine, Model: optional(done.transcript.Model),
+		CreatedAt: now,
+	}
+	if row.Kind == Plain {
+		row.Text = done.transcript.Text
+	}
+	if err := tx.Create(&row).Error; err != nil {
+		return fmt.Errorf("insert the transcript: %w", err)
+	}
+	segments := segmentRows(id, done.transcript.Segments)
+	if len(segments) == 0 {
+		return nil
+	}
+	if err := tx.CreateInBatches(segments, 500).Error; err != nil {
+		return fmt.Errorf("insert the segments: %w", err)
+	}
+	return nil
+}
+
+// fail ends the transcription that the job was for, if the recording still waits for it: the reason is told in our
+// words, the audio stays.
+func (s *Recordings) fail(ctx context.Context, id, jobID int64, cause error) error {
+	now := s.moment()
+	code, message := reason(cause)
+	err := s.db.Transaction(ctx, func(tx *gorm.DB) error {
+		var rows []models.Recording
+		err := tx.Where("id = ? AND job_id = ? AND status IN ?", id, jobID, unfinished()).Limit(1).Find(&rows).Error
+		if err != nil || len(rows) == 0 {
+			return err
+		}
+		failed := tx.Model(&rows[0]).Where("job_id = ?", jobID).UpdateColumns(map[string]any{
+			"status": StatusFailed, "error_code": code, "error_message": message, "updated_at": now,
+			"work_token": "", "job_id": 0,
+		})
+		if failed.Error != nil || failed.RowsAffected == 0 {
+			return failed.Error
+		}
+		rows[0].UpdatedAt = now
+		return s.announce(tx, webhooks.TranscriptionFailed, rows[0], map[string]any{"error": message})
+	})
+	if err != nil {
+		return fmt.Errorf("fail recording %d: %w", id, err)
+	}
+	s.Logger.ErrorContext(ctx, "recordings.transcription_failed", "recording", id, "code", code, "error", cause.Error())
+	return nil
+}

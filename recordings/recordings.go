@@ -1,0 +1,120 @@
+// Package recordings has the stories of a recording: upload, list, find, transcribe, finish, delete. A story finds
+// what its Principal may see, changes it in one transaction together with the job and the event that belong to the
+// change, and leaves nothing behind when it fails. What another account owns does not exist for the caller.
+// Whatever a process is doing when it dies, another resumes it, and no two finish the same work.
+package recordings
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"time"
+
+	"gocloud.dev/blob"
+	"gorm.io/gorm"
+
+	"github.com/stenometer/stenometer/auth"
+	"github.com/stenometer/stenometer/jobs"
+	"github.com/stenometer/stenometer/media"
+	"github.com/stenometer/stenometer/models"
+	"github.com/stenometer/stenometer/problems"
+	"github.com/stenometer/stenometer/speech"
+)
+
+// The states of a recording.
+const (
+	StatusPending     = "PENDING"
+	StatusQueued      = "QUEUED"
+	StatusProcessing  = "PROCESSING"
+	StatusSummarizing = "SUMMARIZING"
+	StatusCompleted   = "COMPLETED"
+	StatusFailed      = "FAILED"
+)
+
+// Options is what the stories need. Every field is required unless it says otherwise.
+type Options struct {
+	Files *blob.Bucket
+	// LocalPath is where the file of a key lies, absolute, when the storage is a folder of this machine; nil when
+	// it is not.
+	LocalPath func(key string) string
+	// TempDir is the absolute path of a folder for files that live as long as the request or job that made them.
+	TempDir string
+	// Free tells how many bytes are free where the data folder is.
+	Free func() (int64, error)
+
+	Queue       *jobs.Jobs
+	Media       *media.Media
+	Transcriber *speech.Transcriber
+	// Slots bounds how many recordings of one organization are at work at once, Allowance charges work that no
+	// request was charged for.
+	Slots     *jobs.Slots
+	Allowance *jobs.Allowance
+	// Transcribed is told the length of audio that an engine has transcribed; nil tells nobody.
+	Transcribed func(engine string, audio time.Duration)
+
+	// MaxUploadBytes bounds the file of an upload; 0 takes none. ReserveBytes stay free for the database.
+	MaxUploadBytes int64
+	ReserveBytes   int64
+
+	// SlotLife is how long one of the Slots is held without renewal; WatchEvery how often a worker asks whether its work
+	// is still wanted.
+	SlotLife   time.Duration
+	WatchEvery time.Duration
+	// WorkTimeout bounds one attempt.
+	WorkTimeout time.Duration
+
+	// SweepInterval is the time between sweeps, SweepAge what nothing refers to must be old to be removed.
+	// Without SweepRemove sweeps only report.
+	SweepInterval time.Duration
+	SweepAge      time.Duration
+	SweepRemove   bool
+
+	Now    func() time.Time
+	Logger *slog.Logger
+}
+
+// Recordings tells the stories.
+type Recordings struct {
+	db *models.DB
+	Options
+	stop context.CancelFunc
+	done chan struct{}
+}
+
+// New makes the stories. It starts nothing.
+func New(db *models.DB, options Options) *Recordings {
+	return &Recordings{db: db, Options: options}
+}
+
+// moment is now as the database keeps it: UTC, to the microsecond.
+func (s *Recordings) moment() time.Time { return s.Now().UTC().Truncate(time.Microsecond) }
+
+// owned finds a recording of the caller's own account; every other one is not_found.
+func (s *Recordings) owned(db *gorm.DB, p auth.Principal, id int64) (models.Recording, error) {
+	var rows []models.Recording
+	if err := db.Where("id = ? AND user_id = ?", id, p.UserID()).Limit(1).Find(&rows).Error; err != nil {
+		return models.Recording{}, unavailable("find the recording", err)
+	}
+	if len(rows) == 0 {
+		return models.Recording{}, notFound()
+	}
+	return rows[0], nil
+}
+
+func notFound() *problems.Error {
+	return problems.New(problems.NotFound, "There is no such recording.")
+}
+
+// unavailable says what was attempted, and tells a database that is busy or away from one that has a fault.
+func unavailable(attempt string, err error) error {
+	err = fmt.Errorf("%s: %w", attempt, err)
+	if models.IsBusy(err) {
+		return problems.New(problems.DatabaseUnavailable, "The database did not answer in time; try again.").
+			Because(err).After(2 * time.Second)
+	}
+	return err
+}
+
+// closing closes what was opened to be read: a failure there loses nothing.
+func closing(c io.Closer) { _ = c.Close() }

@@ -1,0 +1,396 @@
+package recordings_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"io"
+	"io/fs"
+	"log/slog"
+	"math"
+	"mime/multipart"
+	"net/textproto"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"gocloud.dev/blob"
+	"gocloud.dev/blob/fileblob"
+	"gorm.io/gorm"
+
+	"github.com/stenometer/stenometer/auth"
+	"github.com/stenometer/stenometer/auth/authtest"
+	"github.com/stenometer/stenometer/jobs"
+	"github.com/stenometer/stenometer/limits"
+	"github.com/stenometer/stenometer/media"
+	"github.com/stenometer/stenometer/models"
+	"github.com/stenometer/stenometer/models/modelstest"
+	"github.com/stenometer/stenometer/problems"
+	"github.com/stenometer/stenometer/recordings"
+	"github.com/stenometer/stenometer/speech"
+)
+
+// patience is how long a test waits for what must happen.
+const patience = 30 * time.Second
+
+// each runs the test on both databases.
+func each(t *testing.T, test func(t *testing.T, url string)) {
+	t.Helper()
+	for name, newURL := range modelstest.URLs() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, newURL(t))
+		})
+	}
+}
+
+// rig is a process with real parts, but for the speech service.
+type rig struct {
+	t          testing.TB
+	url        string
+	folder     string
+	db         *models.DB
+	recordings *recordings.Recordings
+	jobs       *jobs.Jobs
+	limits     *limits.Memory
+	engine     *engine
+	user       models.User
+	owner      auth.Principal
+}
+
+// settings are what a test changes of a rig before it is built.
+type settings struct {
+	recordings recordings.Options
+	jobs       jobs.Options
+	ai         []limits.Rate // of each account
+	slots      int
+}
+
+// newRig builds a process on the database; the data folder is the test's own unless one is shared.
+func newRig(t testing.TB, url, folder string, change func(*settings)) *rig {
+	t.Helper()
+	r := &rig{t: t, url: url, folder: folder, engine: &engine{}, limits: limits.NewMemory(time.Now)}
+	if folder == "" {
+		r.folder = t.TempDir()
+	}
+	r.db = modelstest.Open(t, url, false)
+	if err := r.db.Migrate(context.Background(), jobs.Migrate); err != nil {
+		t.Fatal(err)
+	}
+	logger := slog.New(slog.NewTextHandler(t.Output(), nil))
+	s := settings{
+		slots: 3,
+		jobs: jobs.Options{
+			Role: "all", Version: "test", LimitsStorage: "memory", MaxWorkers: 4, MaxAttempts: 3,
+			Heartbeat: 100 * time.Millisecond, DeadAfter: 400 * time.Millisecond, RetryBase: 50 * time.Millisecond, Logger: logger,
+		},
+		recordings: recordings.Options{
+			TempDir: filepath.Join(r.folder, "tmp"), Free: func() (int64, error) { return 1 << 40, nil },
+			MaxUploadBytes: 10 << 20, ReserveBytes: 1 << 20, SlotLife: 2 * time.Second, WatchEvery: 50 * time.Millisecond,
+			WorkTimeout: time.Minute, SweepInterval: time.Hour, SweepAge: time.Hour, SweepRemove: true,
+			Now: time.Now, Logger: logger,
+			LocalPath: func(key string) string { return filepath.Join(r.folder, "files", filepath.FromSlash(key)) },
+		},
+	}
+	if change != nil {
+		change(&s)
+	}
+	r.join(&s, logger)
+	return r
+}
+
+func (r *rig) join(s *settings, logger *slog.Logger) {
+	r.t.Helper()
+	for _, folder := range []string{"tmp", "files"} {
+		if err := os.MkdirAll(filepath.Join(r.folder, folder), 0o700); err != nil {
+			r.t.Fatal(err)
+		}
+	}
+	if s.recordings.Files == nil {
+		s.recordings.Files = bucket(r.t, filepath.Join(r.folder, "files"))
+	}
+	toolbox, err := media.New(media.Options{Logger: logger})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	if r.jobs, err = jobs.New(r.db, s.jobs); err != nil {
+		r.t.Fatal(err)
+	}
+	s.recordings.Queue, s.recordings.Media = r.jobs, toolbox
+	s.recordings.Transcriber = speech.NewTranscriber(r.engine, toolbox, speech.TranscriberOptions{TempDir: s.recordings.TempDir, Logger: logger})
+	s.recordings.Slots = jobs.NewSlots(r.limits, s.slots, s.recordings.SlotLife)
+	s.recordings.Allowance = jobs.NewAllowance(r.limits, s.ai, nil)
+	r.recordings = recordings.New(r.db, s.recordings)
+	recordings.RegisterWorkers(r.jobs, r.recordings)
+	r.user = r.account("owner")
+	r.owner = authtest.ByToken(r.t, r.user.ID, r.user.OrganizationID, 1, "full")
+}
+
+func bucket(t testing.TB, folder string) *blob.Bucket {
+	t.Helper()
+	files, err := fileblob.OpenBucket(folder, &fileblob.Options{NoTempDir: true, Metadata: fileblob.MetadataDontWrite})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := files.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return files
+}
+
+// start begins to work jobs; the queue stops when the test ends.
+func (r *rig) start() {
+	r.t.Helper()
+	if err := r.jobs.Start(context.Background()); err != nil {
+		r.t.Fatal(err)
+	}
+	r.t.Cleanup(r.stop)
+}
+
+func (r *rig) stop() {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	if err := r.jobs.Stop(ctx); err != nil {
+		r.t.Error(err)
+	}
+}
+
+// account finds or makes an account in an organization of its own.
+func (r *rig) account(name string) models.User {
+	r.t.Helper()
+	now := time.Now().UTC()
+	var user models.User
+	err := r.db.Transaction(context.Background(), func(tx *gorm.DB) error {
+		err := tx.Where("username = ?", name).Take(&user).Error
+		if !errors.Is(err, gorm.ErrRecordNotFound) {
+			return err
+		}
+		org := models.Organization{Slug: name, Name: name, TimeZone: "UTC", CreatedAt: now}
+		if err := tx.Create(&org).Error; err != nil {
+			return err
+		}
+		user = models.User{
+			OrganizationID: org.ID, Email: name + "@example.org", Username: name, PasswordHash: "-", Role: "editor", CreatedAt: now,
+		}
+		return tx.Create(&user).Error
+	})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return user
+}
+
+// principal is another credential: scopes as stored.
+func (r *rig) principal(user models.User, scopes string) auth.Principal {
+	return authtest.ByToken(r.t, user.ID, user.OrganizationID, 7, scopes)
+}
+
+// row reads a recording as it is stored.
+func (r *rig) row(id int64) (models.Recording, bool) {
+	r.t.Helper()
+	var rows []models.Recording
+	if err := r.db.Read.Where("id = ?", id).Find(&rows).Error; err != nil {
+		r.t.Fatal(err)
+	}
+	if len(rows) == 0 {
+		return models.Recording{}, false
+	}
+	return rows[0], true
+}
+
+// await waits until the recording has the status.
+func (r *rig) await(id int64, status string) models.Recording {
+	r.t.Helper()
+	var row models.Recording
+	r.until("recording is "+status, func() bool {
+		row, _ = r.row(id)
+		return row.Status == status
+	})
+	return row
+}
+
+// until waits for what must become true.
+func (r *rig) until(what string, holds func() bool) {
+	r.t.Helper()
+	ticker := time.NewTicker(20 * time.Millisecond)
+	defer ticker.Stop()
+	deadline := time.After(patience)
+	for !holds() {
+		select {
+		case <-ticker.C:
+		case <-deadline:
+			r.t.Fatalf("waited %s in vain: %s", patience, what)
+		}
+	}
+}
+
+// events counts the events of a recording by type.
+func (r *rig) events(id int64) map[string]int {
+	r.t.Helper()
+	var types []string
+	if err := r.db.Read.Model(&models.OutboxEvent{}).Where("recording_id = ?", id).Pluck("type", &types).Error; err != nil {
+		r.t.Fatal(err)
+	}
+	counted := map[string]int{}
+	for _, name := range types {
+		counted[name]++
+	}
+	return counted
+}
+
+// left lists the files in the storage and among the temporary ones.
+func (r *rig) left() []string {
+	r.t.Helper()
+	var files []string
+	err := filepath.WalkDir(r.folder, func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() {
+			files = append(files, path)
+		}
+		return err
+	})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return files
+}
+
+func (r *rig) recordingCount() (count int64) {
+	r.t.Helper()
+	if err := r.db.Read.Model(&models.Recording{}).Count(&count).Error; err != nil {
+		r.t.Fatal(err)
+	}
+	return count
+}
+
+// upload sends a file with fields and expects it to be taken.
+func (r *rig) upload(file []byte, fields ...string) recordings.Uploaded {
+	r.t.Helper()
+	accepted, err := r.send(r.owner, "talk.wav", file, fields...)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return accepted
+}
+
+// send uploads; a server too busy to look into the file is asked again, as clients do.
+func (r *rig) send(p auth.Principal, name string, file []byte, fields ...string) (recordings.Uploaded, error) {
+	r.t.Helper()
+	for attempt := 1; ; attempt++ {
+		body, boundary := formWith(r.t, name, file, fields...)
+		accepted, err := r.recordings.Upload(context.Background(), p, body, boundary)
+		if !errors.Is(err, media.ErrBusy) || attempt == 5 {
+			return accepted, err
+		}
+	}
+}
+
+// formWith is a form with fields before the file.
+func formWith(t testing.TB, name string, file []byte, fields ...string) (io.Reader, string) {
+	t.Helper()
+	var body bytes.Buffer
+	w := multipart.NewWriter(&body)
+	for i := 0; i < len(fields); i += 2 {
+		if err := w.WriteField(fields[i], fields[i+1]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	part, err := w.CreatePart(textproto.MIMEHeader{"Content-Disposition": {`form-data; name="file"; filename="` + name + `"`}})
+	if err == nil {
+		_, err = part.Write(file)
+	}
+	if err == nil {
+		err = w.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &body, w.Boundary()
+}
+
+// wav is a tone of so many seconds at 8 kHz; the seed makes files differ.
+func wav(seconds float64, seed int) []byte {
+	samples := int(seconds * 8000)
+	var file bytes.Buffer
+	file.WriteString("RIFF")
+	for _, field := range []any{uint32(36 + 2*samples), []byte("WAVEfmt "), uint32(16), uint16(1), uint16(1), uint32(8000), uint32(16000), uint16(2), uint16(16), []byte("data"), uint32(2 * samples)} {
+		_ = binary.Write(&file, binary.LittleEndian, field)
+	}
+	for i := range samples {
+		_ = binary.Write(&file, binary.LittleEndian, int16(8000*math.Sin(float64(i)*(0.2+float64(seed)/100))))
+	}
+	return file.Bytes()
+}
+
+// encoded is a file as ffmpeg makes it.
+func encoded(t testing.TB, extension string, options ...string) []byte {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "made"+extension)
+	args := append([]string{"-v", "error", "-f", "lavfi", "-i", "sine=frequency=440:duration=30"}, options...)
+	if output, err := exec.CommandContext(context.Background(), "ffmpeg", append(args, path)...).CombinedOutput(); err != nil {
+		t.Fatalf("ffmpeg: %v: %s", err, output)
+	}
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return content
+}
+
+// expect fails unless the error is a problem of this kind, and gives it.
+func expect(t testing.TB, err error, kind problems.Kind) *problems.Error {
+	t.Helper()
+	var problem *problems.Error
+	if !errors.As(err, &problem) || problem.Kind != kind {
+		t.Fatalf("got %v, want %s", err, kind.Code())
+	}
+	return problem
+}
+
+// engine is a speech service whose answers a test writes. By default every recording says "hello".
+type engine struct {
+	mu    sync.Mutex // protects what follows
+	calls int
+	do    func(ctx context.Context, call int, audio speech.Audio, request speech.Request) (speech.Answer, error)
+}
+
+func (*engine) Describe() speech.Description {
+	return speech.Description{Connector: "scripted", Takes: speech.Takes{Any: true}, Form: media.WAV()}
+}
+
+func (e *engine) Transcribe(ctx context.Context, audio speech.Audio, request speech.Request) (speech.Answer, error) {
+	e.mu.Lock()
+	e.calls++
+	call, do := e.calls, e.do
+	e.mu.Unlock()
+	if do == nil {
+		return says("hello"), nil
+	}
+	return do(ctx, call, audio, request)
+}
+
+func (e *engine) script(do func(ctx context.Context, call int, audio speech.Audio, request speech.Request) (speech.Answer, error)) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.do = do
+}
+
+func (e *engine) called() int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.calls
+}
+
+// says is an answer of one segment in the first second.
+func says(text string) speech.Answer {
+	start, end := 0.0, 1.0
+	return speech.Answer{Segments: []speech.Segment{{Start: &start, End: &end, Text: text, Label: "SPEAKER_00", Speaker: "SPEAKER_00"}}, Text: text, Language: "en", Model: "m"}
+}
+
+// sqliteURL is for tests of what has nothing to do with the database.
+func sqliteURL(t testing.TB) string { return modelstest.SQLiteURL(t) }

@@ -1,0 +1,69 @@
+package recordings
+
+import (
+	"context"
+	"fmt"
+
+	"gorm.io/gorm"
+
+	"github.com/stenometer/stenometer/auth"
+	"github.com/stenometer/stenometer/models"
+	"github.com/stenometer/stenometer/problems"
+)
+
+// Transcribe queues a new transcription of a recording of the caller's own and gives the job's id. Hints that are
+// given replace the recording's; the present transcript is gone at once, as the contract has it. The request was
+// charged by the guard, so that the job charges nothing. A recording that waits or is worked on is an
+// invalid_state, one without audio not_found.
+func (s *Recordings) Transcribe(ctx context.Context, p auth.Principal, id int64, hints Hints) (jobID int64, err error) {
+	hints, err = hints.check()
+	if err != nil {
+		return 0, err
+	}
+	err = s.db.Transaction(ctx, func(tx *gorm.DB) error {
+		row, err := s.owned(tx, p, id)
+		if err != nil {
+			return err
+		}
+		if row.StorageKey == "" || row.AudioDeletedAt != nil {
+			return noAudio()
+		}
+		if err := s.requeue(tx, &row, hints); err != nil {
+			return err
+		}
+		if err := s.enqueue(ctx, tx, &row); err != nil {
+			return err
+		}
+		jobID = row.JobID
+		return nil
+	})
+	if err != nil {
+		return 0, unavailable("queue the transcription", err)
+	}
+	return jobID, nil
+}
+
+// requeue moves the row to QUEUED if it rests, whoever else tries the same, and takes its old results away.
+func (s *Recordings) requeue(tx *gorm.DB, row *models.Recording, hints Hints) error {
+	applyHints(row, hints)
+	moved := tx.Model(&models.Recording{}).
+		Where("id = ? AND status IN ?", row.ID, []string{StatusCompleted, StatusFailed}).
+		UpdateColumns(map[string]any{
+			"status": StatusQueued, "work_token": "", "ai_charged": true,
+			"error_message": nil, "error_code": nil, "summary": nil, "completed_at": nil,
+			"processing_seconds": nil, "transcription_duration_seconds": nil,
+			"language": row.Language, "hotwords": row.Hotwords, "initial_prompt": row.InitialPrompt, "model": row.Model,
+			"min_speakers": row.MinSpeakers, "max_speakers": row.MaxSpeakers,
+			"updated_at": s.moment(),
+		})
+	if moved.Error != nil {
+		return fmt.Errorf("queue the recording: %w", moved.Error)
+	}
+	if moved.RowsAffected == 0 {
+		return problems.New(problems.InvalidState, "The recording is already being processed.")
+	}
+	if err := tx.Where("recording_id = ?", row.ID).Delete(&models.Transcript{}).Error; err != nil {
+		return fmt.Errorf("remove the old transcript: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,197 @@
+package recordings
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"gorm.io/gorm"
+
+	"github.com/stenometer/stenometer/auth"
+	"github.com/stenometer/stenometer/media"
+	"github.com/stenometer/stenometer/models"
+	"github.com/stenometer/stenometer/problems"
+	"github.com/stenometer/stenometer/webhooks"
+)
+
+// Uploaded is the answer to an upload.
+type Uploaded struct {
+	Recording Recording
+	Ignored   Ignored
+	// Copies are the account's recordings of the same bytes, this one included; empty when it is the only one.
+	Copies []Copy
+	// Duplicate is the newest of the others, nil when there is none.
+	Duplicate *Copy
+}
+
+// Upload takes a multipart form with a file and what its fields say, in any order, and queues the transcription.
+// The file is never held in memory. The recording, its job and its event come into being together, and only for a
+// file that decodes; whatever else happens, nothing stays.
+func (s *Recordings) Upload(ctx context.Context, p auth.Principal, body io.Reader, boundary string) (Uploaded, error) {
+	var file *incoming
+	fields, err := readForm(body, boundary, func(part filePart, before form) error {
+		if part.name == "" {
+			return noFile()
+		}
+		if _, err := readAbout(before); err != nil {
+			return err
+		}
+		var err error
+		file, err = s.receive(ctx, part)
+		return err
+	})
+	if err == nil && file == nil {
+		err = noFile()
+	}
+	if file == nil {
+		return Uploaded{}, err
+	}
+	var accepted Uploaded
+	kept := false
+	if err == nil {
+		accepted, kept, err = s.accept(ctx, p, file, fields)
+	}
+	if kept {
+		file.forget()
+	} else {
+		file.discard(ctx)
+	}
+	return accepted, err
+}
+
+func noFile() *problems.Error {
+	return problems.New(problems.InvalidParameter, "The form has no file: send it as a part named \"file\" with a file name.")
+}
+
+// accept makes a recording of a stored file. kept tells whether a recording may refer to the file: also after an
+// error of which nobody knows whether the database took the transaction in. The sweeper removes it if it did not.
+func (s *Recordings) accept(ctx context.Context, p auth.Principal, file *incoming, fields form) (accepted Uploaded, kept bool, err error) {
+	said, err := readAbout(fields)
+	if err != nil {
+		return Uploaded{}, false, err
+	}
+	info, err := s.Media.Probe(ctx, file.path)
+	if err != nil {
+		return Uploaded{}, false, mediaProblem(err)
+	}
+	row := s.newRow(p, file, said, info)
+	if err := s.checkReserve(); err != nil {
+		return Uploaded{}, false, err
+	}
+	err = s.db.Transaction(ctx, func(tx *gorm.DB) error {
+		if err := s.insert(ctx, tx, p, &row, &accepted); err != nil {
+			return err
+		}
+		kept = true // from here on only the commit can fail, and it may have been done all the same
+		return nil
+	})
+	if err != nil {
+		return Uploaded{}, kept, unavailable("store the recording", err)
+	}
+	accepted.Ignored = said.ignored
+	return accepted, true, nil
+}
+
+// mediaProblem tells a file that is no media from a probe that failed.
+func mediaProblem(err error) error {
+	if errors.Is(err, media.ErrBusy) {
+		return problems.New(problems.Timeout, "The server was too busy to look into the file; try again.").
+			Because(err).After(10 * time.Second)
+	}
+	if errors.Is(err, media.ErrNotMedia) || errors.Is(err, media.ErrTooLong) {
+		return problems.New(problems.InvalidMedia, "The file is not audio or video that can be decoded.").Because(err)
+	}
+	return fmt.Errorf("look into the file: %w", err)
+}
+
+// newRow fills the row of a new recording.
+func (s *Recordings) newRow(p auth.Principal, file *incoming, said about, info media.Info) models.Recording {
+	now := s.moment()
+	row := models.Recording{
+		OrganizationID: p.OrganizationID(), UserID: p.UserID(),
+		Title: &said.title, TitleByUser: said.title != "",
+		Participants: said.participants, Notes: said.notes, MeetingDate: said.meetingDate,
+		Status: StatusQueued, OriginalFilename: &file.name, MimeType: &info.MIME,
+		FileSize: file.size, SHA256: file.sum(), StorageKey: file.key,
+		IsInbox: true, CreatedAt: now, UpdatedAt: now,
+	}
+	if said.title == "" {
+		placeholder := shorten("Recording - "+file.name, maxTitle)
+		row.Title = &placeholder
+	}
+	// Recorders with an unset clock write the beginning of their epoch; that is no date.
+	if made := info.CreatedAt; row.MeetingDate == nil && made.Year() >= 1990 && made.Before(now) {
+		row.MeetingDate = &made
+	}
+	if row.MeetingDate == nil {
+		row.MeetingDate = &now
+	}
+	applyHints(&row, said.hints)
+	return row
+}
+
+// applyHints writes the given hints over a row's own; blank ones clear them.
+func applyHints(row *models.Recording, hints Hints) {
+	for _, hint := range []struct{ to, given **string }{
+		{&row.Language, &hints.Language}, {&row.Hotwords, &hints.Hotwords},
+		{&row.InitialPrompt, &hints.InitialPrompt}, {&row.Model, &hints.Model},
+	} {
+		if *hint.given == nil {
+			continue
+		}
+		*hint.to = *hint.given
+		if **hint.given == "" {
+			*hint.to = nil
+		}
+	}
+	if hints.MinSpeakers != nil {
+		row.MinSpeakers = hints.MinSpeakers
+	}
+	if hints.MaxSpeakers != nil {
+		row.MaxSpeakers = hints.MaxSpeakers
+	}
+}
+
+// insert writes the recording, its job and its event.
+func (s *Recordings) insert(ctx context.Context, tx *gorm.DB, p auth.Principal, row *models.Recording, accepted *Uploaded) error {
+	if err := tx.Create(row).Error; err != nil {
+		return fmt.Errorf("insert the recording: %w", err)
+	}
+	if err := s.enqueue(ctx, tx, row); err != nil {
+		return err
+	}
+	err := webhooks.Announce(tx, webhooks.Event{
+		Type: webhooks.RecordingCreated, OrganizationID: row.OrganizationID, UserID: row.UserID, RecordingID: row.ID,
+		Data: map[string]any{
+			"recording_id": row.ID, "title": row.Title, "file_size": row.FileSize,
+			"original_filename": row.OriginalFilename, "updated_at": row.UpdatedAt,
+		},
+		OccurredAt: row.CreatedAt,
+	})
+	if err != nil {
+		return err
+	}
+	accepted.Recording = view(p, *row)
+	accepted.Copies, err = copies(tx, p, *row)
+	for i, other := range accepted.Copies {
+		if !other.IsSelf {
+			accepted.Duplicate = &accepted.Copies[i]
+		}
+	}
+	return err
+}
+
+// enqueue gives the recording its transcription job.
+func (s *Recordings) enqueue(ctx context.Context, tx *gorm.DB, row *models.Recording) error {
+	id, err := s.Queue.Enqueue(ctx, tx, TranscribeArgs{RecordingID: row.ID}, nil)
+	if err != nil {
+		return fmt.Errorf("enqueue the transcription: %w", err)
+	}
+	row.JobID = id
+	if err := tx.Model(row).UpdateColumn("job_id", id).Error; err != nil {
+		return fmt.Errorf("note the job: %w", err)
+	}
+	return nil
+}

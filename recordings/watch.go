@@ -1,0 +1,103 @@
+package recordings
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/riverqueue/river"
+
+	"github.com/stenometer/stenometer/jobs"
+	"github.com/stenometer/stenometer/models"
+)
+
+// held is a slot that this process holds.
+type held struct {
+	service      *Recordings
+	organization int64
+	mu           sync.Mutex // protects what follows
+	slot         *jobs.Slot
+	renewed      time.Time
+}
+
+// takeSlot takes one of the organization's slots, or puts the job back for a moment.
+func (s *Recordings) takeSlot(ctx context.Context, row models.Recording) (*held, error) {
+	slot, ok, err := s.Slots.Acquire(ctx, row.OrganizationID)
+	if err != nil {
+		s.Logger.WarnContext(ctx, "recordings.slot", "recording", row.ID, "error", err.Error())
+		return nil, river.JobSnooze(storageWait)
+	}
+	if !ok {
+		return nil, river.JobSnooze(slotWait)
+	}
+	return &held{service: s, organization: row.OrganizationID, slot: slot, renewed: s.Now()}, nil
+}
+
+// renew keeps the slot. One that was lost, because its storage forgot it or this process stood still, is taken
+// again when there is one: work that may have been paid for is not thrown away for it.
+func (h *held) renew(ctx context.Context) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.service.Now().Sub(h.renewed) < h.service.SlotLife/3 {
+		return
+	}
+	ok, err := h.slot.Renew(ctx)
+	if err == nil && !ok {
+		var again *jobs.Slot
+		if again, ok, err = h.service.Slots.Acquire(ctx, h.organization); ok {
+			h.slot = again
+		}
+	}
+	if err != nil || !ok {
+		h.service.Logger.WarnContext(ctx, "recordings.slot_lost", "organization", h.organization, "error", err)
+		return
+	}
+	h.renewed = h.service.Now()
+}
+
+// release gives the slot back, also when the job's context is over.
+func (h *held) release(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if err := h.slot.Release(ctx); err != nil {
+		h.service.Logger.WarnContext(ctx, "recordings.slot_release", "organization", h.organization, "error", err.Error())
+	}
+}
+
+// watch keeps the slot and cancels the work, with errNotWanted as its cause, once the recording is gone or another
+// worker has claimed it. stop ends the watching and waits for it.
+func (s *Recordings) watch(ctx context.Context, slot *held, id int64, token string) (working context.Context, stop func()) {
+	working, cancel := context.WithCancelCause(ctx)
+	ticker := time.NewTicker(s.WatchEvery)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-working.Done():
+				return
+			case <-ticker.C:
+			}
+			slot.renew(working)
+			if wanted, err := s.stillWanted(working, id, token); err == nil && !wanted {
+				cancel(errNotWanted)
+				return
+			}
+		}
+	}()
+	return working, func() {
+		cancel(nil)
+		<-done
+	}
+}
+
+// stillWanted reports whether the recording is there and this worker's.
+func (s *Recordings) stillWanted(ctx context.Context, id int64, token string) (bool, error) {
+	var count int64
+	err := s.db.Read.WithContext(ctx).Model(&models.Recording{}).
+		Where("id = ? AND work_token = ?", id, token).Count(&count).Error
+	return count == 1, err
+}

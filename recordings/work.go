@@ -1,0 +1,191 @@
+package recordings
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/riverqueue/river"
+	"gorm.io/gorm"
+
+	"github.com/stenometer/stenometer/jobs"
+	"github.com/stenometer/stenometer/media"
+	"github.com/stenometer/stenometer/models"
+	"github.com/stenometer/stenometer/webhooks"
+)
+
+// TranscribeArgs asks for a recording to be transcribed.
+type TranscribeArgs struct {
+	RecordingID int64 `json:"recording_id"`
+}
+
+// Kind names the job.
+func (TranscribeArgs) Kind() string { return "transcribe_recording" }
+
+// How long a job waits when something that it needs was not to be had.
+const (
+	slotWait    = 2 * time.Second
+	storageWait = 5 * time.Second
+)
+
+// errNotWanted ends work early: the recording is gone, or another worker has it.
+var errNotWanted = errors.New("the work is not wanted any more")
+
+var _ jobs.GivesUp[TranscribeArgs] = (*Transcription)(nil)
+
+// RegisterWorkers tells the queue who works the jobs of recordings.
+func RegisterWorkers(queue *jobs.Jobs, s *Recordings) {
+	jobs.Register(queue, &Transcription{service: s})
+	jobs.Register(queue, &Eraser{service: s})
+}
+
+// Transcription is the worker that transcribes. How often it is tried, and when again, is the queue's affair.
+type Transcription struct {
+	river.WorkerDefaults[TranscribeArgs]
+	service *Recordings
+}
+
+// Timeout bounds one attempt.
+func (w *Transcription) Timeout(*river.Job[TranscribeArgs]) time.Duration {
+	return w.service.WorkTimeout
+}
+
+// Work transcribes the recording of the job, if it still is the recording's job. It waits for one of the
+// organization's slots and for room in the AI limits without ever failing by them; it holds the slot while it
+// works and gives it back whatever happens.
+func (w *Transcription) Work(ctx context.Context, job *river.Job[TranscribeArgs]) error {
+	s := w.service
+	row, err := s.waiting(ctx, job.Args.RecordingID, job.ID)
+	if errors.Is(err, errNotWanted) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	slot, err := s.takeSlot(ctx, row)
+	if err != nil {
+		return err
+	}
+	defer slot.release(ctx)
+	if err := s.charge(ctx, row); err != nil {
+		return err
+	}
+	token, err := s.claim(ctx, &row)
+	if errors.Is(err, errNotWanted) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	began := s.Now()
+	working, stop := s.watch(ctx, slot, row.ID, token)
+	result, err := s.transcribe(working, &row, token)
+	stop()
+	if err == nil {
+		err = s.finish(ctx, row, token, began, result)
+	}
+	switch {
+	case errors.Is(err, errNotWanted), errors.Is(context.Cause(working), errNotWanted):
+		return nil
+	case errors.Is(err, media.ErrBusy):
+		return river.JobSnooze(storageWait) // the machine's fault, not the recording's
+	case permanent(err):
+		return river.JobCancel(err)
+	}
+	return err
+}
+
+// GaveUp is told when there will be no further attempt: the recording fails, with its reason.
+func (w *Transcription) GaveUp(ctx context.Context, job *river.Job[TranscribeArgs], cause error) error {
+	return w.service.fail(ctx, job.Args.RecordingID, job.ID, cause)
+}
+
+// waiting finds the recording whose present job this is.
+func (s *Recordings) waiting(ctx context.Context, id, jobID int64) (models.Recording, error) {
+	var rows []models.Recording
+	err := s.db.Read.WithContext(ctx).Where("id = ? AND job_id = ? AND status IN ?", id, jobID, unfinished()).
+		Limit(1).Find(&rows).Error
+	if err != nil {
+		return models.Recording{}, s.later(ctx, "find the recording", err)
+	}
+	if len(rows) == 0 {
+		return models.Recording{}, errNotWanted
+	}
+	return rows[0], nil
+}
+
+func unfinished() []string { return []string{StatusPending, StatusQueued, StatusProcessing} }
+
+// charge takes one unit of the AI limits for a transcription that no request was charged for. The claim that
+// follows notes it, so that no later attempt charges again.
+func (s *Recordings) charge(ctx context.Context, row models.Recording) error {
+	if row.AICharged {
+		return nil
+	}
+	wait, err := s.Allowance.ChargeWork(ctx, row.UserID, row.OrganizationID)
+	if err != nil {
+		s.Logger.WarnContext(ctx, "recordings.charge", "recording", row.ID, "error", err.Error())
+		return river.JobSnooze(storageWait)
+	}
+	if wait > 0 {
+		return river.JobSnooze(wait)
+	}
+	return nil
+}
+
+// claim moves the recording to PROCESSING and fences it: whoever worked on it before cannot finish any more. The
+// first claim of a transcription announces that it started.
+func (s *Recordings) claim(ctx context.Context, row *models.Recording) (token string, err error) {
+	token = rand.Text()
+	now := s.moment()
+	err = s.db.Transaction(ctx, func(tx *gorm.DB) error {
+		started := tx.Model(&models.Recording{}).
+			Where("id = ? AND job_id = ? AND status IN ?", row.ID, row.JobID, []string{StatusPending, StatusQueued}).
+			UpdateColumns(map[string]any{"status": StatusProcessing, "work_token": token, "ai_charged": true, "updated_at": now})
+		if started.Error != nil {
+			return started.Error
+		}
+		if started.RowsAffected == 1 {
+			row.Status, row.UpdatedAt = StatusProcessing, now
+			return s.announce(tx, webhooks.TranscriptionStarted, *row, nil)
+		}
+		resumed := tx.Model(&models.Recording{}).
+			Where("id = ? AND job_id = ? AND status = ?", row.ID, row.JobID, StatusProcessing).
+			UpdateColumns(map[string]any{"work_token": token, "ai_charged": true})
+		if resumed.Error == nil && resumed.RowsAffected == 0 {
+			return errNotWanted
+		}
+		return resumed.Error
+	})
+	if errors.Is(err, errNotWanted) {
+		return "", errNotWanted
+	}
+	if err != nil {
+		return "", s.later(ctx, "claim the recording", err)
+	}
+	s.Logger.InfoContext(ctx, "recordings.transcription_started", "recording", row.ID, "job", row.JobID)
+	return token, nil
+}
+
+// announce writes an event about the recording as it stands in row.
+func (s *Recordings) announce(tx *gorm.DB, event webhooks.Type, row models.Recording, more map[string]any) error {
+	data := map[string]any{"recording_id": row.ID, "title": row.Title, "updated_at": row.UpdatedAt}
+	for name, value := range more {
+		data[name] = value
+	}
+	return webhooks.Announce(tx, webhooks.Event{
+		Type: event, OrganizationID: row.OrganizationID, UserID: row.UserID, RecordingID: row.ID,
+		Data: data, OccurredAt: row.UpdatedAt,
+	})
+}
+
+// later puts the job back for a moment when the database cannot be asked now: that is no failure of the recording.
+func (s *Recordings) later(ctx context.Context, attempt string, err error) error {
+	if models.IsBusy(err) && ctx.Err() == nil {
+		s.Logger.WarnContext(ctx, "recordings.database", "attempt", attempt, "error", err.Error())
+		return river.JobSnooze(storageWait)
+	}
+	return fmt.Errorf("%s: %w", attempt, err)
+}
