@@ -1,0 +1,26 @@
+package server
+
+import (
+	accounthandlers "github.com/stenometer/stenometer/accounts/handlers"
+	"github.com/stenometer/stenometer/api/health"
+	v1 "github.com/stenometer/stenometer/api/v1"
+	"github.com/stenometer/stenometer/routes"
+	tokenhandlers "github.com/stenometer/stenometer/tokens/handlers"
+)
+
+// Parts are the owners of routes.
+type Parts struct {
+	Health   *health.API
+	Accounts *accounthandlers.Handlers
+	Tokens   *tokenhandlers.Handlers
+	V1       *v1.API
+}
+
+// Declare lists every owner of routes: what is not declared here is not served. The tests' walk builds its table by
+// this function too.
+func Declare(t *routes.Table, parts Parts) {
+	parts.Health.Declare(t)
+	parts.Accounts.Declare(t)
+	parts.Tokens.Declare(t)
+	parts.V1.Declare(t)
+}

@@ -1,0 +1,181 @@
+package server
+
+import (
+	"context"
+	"crypto/rand"
+	_ "embed"
+	"flag"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/stenometer/stenometer/accounts"
+	"github.com/stenometer/stenometer/config"
+	"github.com/stenometer/stenometer/tokens"
+)
+
+//go:embed demodata/speech.flac
+var demoSpeech []byte
+
+//go:embed demodata/speech.txt
+var demoText string
+
+// demoPatience bounds each waiting step of the demo: a slow machine transcribes half a minute of speech in it.
+const demoPatience = 5 * time.Minute
+
+// demo runs the main job end to end on embedded defaults: a real recording goes in through the guarded API, its
+// transcript comes out, and a client that asks too often is told to wait. Every step is checked; one that does not
+// hold is an error. It stays up afterwards unless --exit is given.
+func demo(ctx context.Context, call Invocation, arguments []string) error {
+	flags := flag.NewFlagSet("demo", flag.ContinueOnError)
+	leave := flags.Bool("exit", false, "end after the last step instead of staying up")
+	if err := parse(call, flags, arguments); err != nil {
+		return err
+	}
+	environment, remove, err := demoEnvironment(call.Environment)
+	if err != nil {
+		return err
+	}
+	defer remove()
+	call.Environment = environment
+	cfg, err := load(call)
+	if err != nil {
+		return err
+	}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	running, err := start(ctx, call, cfg, RoleAll)
+	if err != nil {
+		return err
+	}
+	err = demoSteps(ctx, call.Output, running, cfg, *leave)
+	stop()
+	if ended := running.Wait(); err == nil {
+		err = ended
+	}
+	return err
+}
+
+// demoEnvironment puts the demo's data into a temporary folder, its server on a free port and its log at warnings, so
+// that the steps can be read; unless the caller chose. remove takes the folder away again.
+func demoEnvironment(environment []string) (changed []string, remove func(), err error) {
+	changed, remove = slices.Clone(environment), func() {}
+	chosen := func(name string) bool {
+		return slices.ContainsFunc(environment, func(entry string) bool {
+			return strings.HasPrefix(entry, name+"=") && len(entry) > len(name)+1
+		})
+	}
+	if !chosen("LISTEN_ADDR") {
+		changed = append(changed, "LISTEN_ADDR=127.0.0.1:0")
+	}
+	if !chosen("LOG_LEVEL") {
+		changed = append(changed, "LOG_LEVEL=warn")
+	}
+	if !chosen("DATA_DIR") {
+		folder, err := os.MkdirTemp("", "stenometer-demo-")
+		if err != nil {
+			return nil, nil, fmt.Errorf("making the demo's data folder: %w", err)
+		}
+		changed = append(changed, "DATA_DIR="+folder)
+		remove = func() { _ = os.RemoveAll(folder) }
+	}
+	return changed, remove, nil
+}
+
+func demoSteps(ctx context.Context, out io.Writer, running *Running, cfg *config.Config, leave bool) error {
+	client := &demoClient{address: "http://" + running.Address(), http: demoHTTP()}
+	fmt.Fprintf(out, "server       %s (data in %s)\n", client.address, cfg.DataDir)
+
+	token, err := demoAccount(ctx, running)
+	if err != nil {
+		return err
+	}
+	if err := client.expectRefusal(ctx); err != nil {
+		return err
+	}
+	fmt.Fprintln(out, "no token     401, as it should be")
+	client.token = token
+
+	id, err := client.upload(ctx)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "upload       202, recording %d (%d KiB of speech)\n", id, len(demoSpeech)/1024)
+	if err := client.awaitTranscript(ctx, id); err != nil {
+		return err
+	}
+	segments, err := client.transcript(ctx, id)
+	if err != nil {
+		return err
+	}
+	if err := printComparison(out, segments); err != nil {
+		return err
+	}
+	if err := client.exhaust(ctx, out, cfg.TokenRateRead); err != nil {
+		return err
+	}
+	if leave {
+		fmt.Fprintln(out, "every step held")
+		return nil
+	}
+	fmt.Fprintf(out, "\nThe server stays up until it is interrupted. Try:\n\n  curl -H 'Authorization: Bearer %s' %s/api/v1/recordings\n\n", token, client.address)
+	<-ctx.Done()
+	return nil
+}
+
+// demoAccount makes the demo's account and its token, beside the running server as the commands do.
+func demoAccount(ctx context.Context, running *Running) (token string, err error) {
+	s := running.Server()
+	if s == nil {
+		return "", running.Wait()
+	}
+	password := rand.Text()
+	user, err := s.accounts.Create(ctx, accounts.NewUser{
+		Email: "demo-" + strings.ToLower(rand.Text()) + "@example.org", Username: "demo-" + rand.Text(), Password: password, Role: "editor",
+	})
+	if err != nil {
+		return "", fmt.Errorf("making the demo's account: %w", err)
+	}
+	name := "demo"
+	token, _, err = s.tokens.Create(ctx, tokens.Wish{UserID: user.ID, Name: &name})
+	if err != nil {
+		return "", fmt.Errorf("making the demo's token: %w", err)
+	}
+	return token, nil
+}
+
+// printComparison shows what was heard beside what was said and fails when nothing of use was heard.
+func printComparison(out io.Writer, segments []demoSegment) error {
+	fmt.Fprintln(out, "\ntranscript (embedded engine: English, demo grade)")
+	heard := make([]string, 0, len(segments))
+	for _, s := range segments {
+		fmt.Fprintf(out, "  %6.2f - %6.2f  %s\n", s.StartTime, s.EndTime, s.Text)
+		heard = append(heard, s.Text)
+	}
+	fmt.Fprintln(out, "what was said")
+	for _, line := range strings.Split(strings.TrimSpace(demoText), "\n") {
+		fmt.Fprintf(out, "                   %s\n", line)
+	}
+	rate := wordErrorRate(demoText, strings.Join(heard, " "))
+	fmt.Fprintf(out, "word error rate  %.0f %%\n\n", 100*rate)
+	if rate > demoWorstRate {
+		return fmt.Errorf("the transcript has a word error rate of %.0f %%, more than %.0f %%", 100*rate, 100*demoWorstRate)
+	}
+	return nil
+}
+
+// demoWorstRate is above what the embedded engine does on this recording (about a third) and below any text that
+// is not a transcript of it.
+const demoWorstRate = 0.5
+
+// demoHTTP follows no redirect: the API never sends one.
+func demoHTTP() *http.Client {
+	return &http.Client{
+		Timeout:       demoPatience,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}

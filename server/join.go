@@ -1,0 +1,205 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"path/filepath"
+	"time"
+
+	"github.com/stenometer/stenometer/accounts"
+	accounthandlers "github.com/stenometer/stenometer/accounts/handlers"
+	"github.com/stenometer/stenometer/api/health"
+	v1 "github.com/stenometer/stenometer/api/v1"
+	"github.com/stenometer/stenometer/auth"
+	"github.com/stenometer/stenometer/config"
+	"github.com/stenometer/stenometer/jobs"
+	"github.com/stenometer/stenometer/limits"
+	"github.com/stenometer/stenometer/media"
+	"github.com/stenometer/stenometer/outbound"
+	"github.com/stenometer/stenometer/recordings"
+	"github.com/stenometer/stenometer/routes"
+	"github.com/stenometer/stenometer/speech"
+	"github.com/stenometer/stenometer/tokens"
+	tokenhandlers "github.com/stenometer/stenometer/tokens/handlers"
+)
+
+const (
+	// maxJobs is how many transcriptions one process works at once, over all organizations. Each may hold a media
+	// child process or wait for a speech engine.
+	maxJobs = 8
+	// slotLife is how long a job slot outlives a dead process.
+	slotLife = 30 * time.Second
+	// watchEvery is how often a worker asks whether its work is still wanted: a deletion stops it within that.
+	watchEvery = time.Second
+	// workTimeout bounds one attempt at a transcription, however long the audio and slow the engine.
+	workTimeout = 12 * time.Hour
+	// memoryScheme is the scheme of RATELIMIT_STORAGE_URI under which each process counts for itself.
+	memoryScheme = "memory"
+)
+
+// join makes the parts that need the opened storages and wires them together.
+func (s *Server) join() error {
+	logger := s.program.Logger
+	toolbox, err := media.New(media.Options{Logger: logger})
+	if err != nil {
+		return fmt.Errorf("preparing the media programs: %w", err)
+	}
+	engine, err := speech.New(s.speechOptions(toolbox))
+	if err != nil {
+		return fmt.Errorf("choosing the speech engine: %w", err)
+	}
+	if err := s.joinJobs(); err != nil {
+		return err
+	}
+	s.tokens = tokens.New(s.db, tokenOptions(s.config, s.now, s.counts, logger))
+	s.accounts = accounts.New(s.db, accountOptions(s.config, s.now, logger))
+	transcriber := speech.NewTranscriber(engine, toolbox, speech.TranscriberOptions{
+		TempDir: s.temporary(), Backoff: s.config.JobRetryBase, Logger: logger,
+	})
+	s.recordings = recordings.New(s.db, s.recordingOptions(toolbox, transcriber))
+	s.watch = &watch{
+		db: s.db, files: s.files, counts: s.counts, jobs: s.jobs, metrics: s.metrics, logger: logger, now: s.now,
+		inMemory: s.config.RateLimitStorageURI.Scheme() == memoryScheme,
+	}
+	recordings.RegisterWorkers(s.jobs, s.recordings)
+
+	addresses := auth.NewAddresses(auth.AddressOptions{
+		TrustedProxies: s.config.TrustedProxyCount, TrustedNetworks: s.config.TrustedProxyNetworks,
+		Now: s.now, Logger: logger, Ignored: s.metrics.ForwardedIgnored,
+	})
+	guard := auth.NewGuard(s.guardOptions(addresses))
+	s.table = routes.New(tableOptions(s.config, guard, s.metrics, logger, s.now))
+	Declare(s.table, Parts{
+		Health:   &health.API{Ready: s.watch.report},
+		Accounts: accounthandlers.New(s.signInOptions(addresses)),
+		Tokens:   tokenhandlers.New(s.tokens),
+		V1: v1.New(v1.Options{
+			Recordings: s.recordings, Accounts: s.accounts, Limits: guard,
+			Engine: engine.Describe(), Version: s.program.Version, Now: s.now,
+		}),
+	})
+	return nil
+}
+
+func (s *Server) joinJobs() (err error) {
+	s.jobs, err = jobs.New(s.db, jobs.Options{
+		Role:          string(s.program.Role),
+		LimitsStorage: s.config.RateLimitStorageURI.Scheme(),
+		Version:       s.program.Version,
+		MaxWorkers:    maxJobs,
+		Heartbeat:     s.config.JobHeartbeat,
+		DeadAfter:     s.config.JobDeadAfter,
+		MaxAttempts:   s.config.JobMaxAttempts,
+		RetryBase:     s.config.JobRetryBase,
+		Finished:      s.metrics.JobFinished,
+		Logger:        s.program.Logger,
+	})
+	if err != nil {
+		return fmt.Errorf("joining the job queue: %w", err)
+	}
+	return nil
+}
+
+func (s *Server) speechOptions(toolbox *media.Media) speech.Options {
+	return speech.Options{
+		Connector:  s.config.TranscriptionConnector,
+		BaseURL:    s.config.TranscriptionBaseURL.Reveal(),
+		APIKey:     s.config.TranscriptionAPIKey.Reveal(),
+		Model:      s.config.TranscriptionModel,
+		ASRBaseURL: s.config.ASRBaseURL.Reveal(),
+		ASRDiarize: s.config.ASRDiarize,
+		Client:     outbound.Operator(s.config.TranscriptionTimeout),
+		Timeout:    s.config.TranscriptionTimeout,
+		Media:      toolbox,
+		Now:        s.now,
+	}
+}
+
+func (s *Server) recordingOptions(toolbox *media.Media, transcriber *speech.Transcriber) recordings.Options {
+	inForce := figures(s.config)
+	return recordings.Options{
+		Files: s.files, LocalPath: s.localPath(), TempDir: s.temporary(), Free: freeSpace(s.config.DataDir),
+		Queue: s.jobs, Media: toolbox, Transcriber: transcriber,
+		Slots:          jobs.NewSlots(s.counts, s.config.JobsMaxConcurrentPerOrg, slotLife),
+		Allowance:      jobs.NewAllowance(s.counts, inForce[limits.UserAI], inForce[limits.OrganizationAI]),
+		MaxUploadBytes: int64(s.config.MaxUploadMB) << 20,
+		ReserveBytes:   int64(s.config.DiskReserveMB) << 20,
+		Transcribed:    s.metrics.Transcribed,
+		SlotLife:       slotLife, WatchEvery: watchEvery, WorkTimeout: workTimeout,
+		SweepInterval: s.config.SweepInterval, SweepAge: s.config.SweepAge, SweepRemove: s.config.SweepRemove,
+		Now: s.now, Logger: s.program.Logger,
+	}
+}
+
+// localPath tells where a stored file lies when the storage is a folder of this machine, so that a job can read it
+// in place; nil when it is not.
+func (s *Server) localPath() func(key string) string {
+	if s.config.FileStorageURL.Scheme() != "file" {
+		return nil
+	}
+	folder, err := url.Parse(s.config.FileStorageURL.Reveal())
+	if err != nil {
+		return nil // openFiles has refused it before
+	}
+	return func(key string) string { return filepath.Join(folder.Host+folder.Path, filepath.FromSlash(key)) }
+}
+
+func (s *Server) guardOptions(addresses *auth.Addresses) auth.Options {
+	return auth.Options{
+		Tokens: s.tokens, Sessions: s.accounts, Limits: s.counts, Figures: figures(s.config), Addresses: addresses,
+		AllowQueryToken: s.config.AllowQueryToken, TokensManageByToken: s.config.TokensManageByToken,
+		Metrics: s.metrics, Now: s.now, Logger: s.program.Logger,
+	}
+}
+
+func (s *Server) signInOptions(addresses *auth.Addresses) accounthandlers.Options {
+	return accounthandlers.Options{
+		Accounts: s.accounts, Limits: s.counts, LoginFailures: perMinute(loginFailuresPerMinute),
+		Addresses: addresses, SecureCookies: isHTTPS(s.config.PublicURL),
+	}
+}
+
+func isHTTPS(address string) bool {
+	parsed, err := url.Parse(address)
+	return err == nil && parsed.Scheme == "https"
+}
+
+func tokenOptions(cfg *config.Config, now func() time.Time, store limits.Store, logger *slog.Logger) tokens.Options {
+	return tokens.Options{
+		MaxPerUser: cfg.MaxTokensPerUser, CreateRate: cfg.TokenCreateRate, Limits: store,
+		PollEvery: cfg.CredentialPoll, Now: now, Logger: logger,
+	}
+}
+
+func accountOptions(cfg *config.Config, now func() time.Time, logger *slog.Logger) accounts.Options {
+	return accounts.Options{
+		Registration:    accounts.Registration(cfg.Registration),
+		SessionLifetime: cfg.SessionLifetime, SessionIdle: cfg.SessionIdle, Now: now, Logger: logger,
+	}
+}
+
+// parts are what runs beside the requests, in the order of their start: who can tell credentials first, work last.
+func (s *Server) parts() []part {
+	always := func(start func(context.Context)) func(context.Context) error {
+		return func(ctx context.Context) error { start(ctx); return nil }
+	}
+	return []part{
+		{"the credentials' watch", always(s.tokens.Start), s.tokens.Stop},
+		{"the sessions' sweep", always(s.accounts.Start), func(context.Context) error { s.accounts.Stop(); return nil }},
+		{"the metrics", s.startMetrics, s.stopMetrics},
+		{"the job queue", s.jobs.Start, s.jobs.Stop},
+		{"the recordings' sweep", always(s.recordings.Start), s.recordings.Stop},
+		{"the watch", s.watch.start, s.watch.stop},
+	}
+}
+
+func tableOptions(cfg *config.Config, guard *auth.Guard, counted routes.Metrics, logger *slog.Logger, now func() time.Time) routes.Options {
+	return routes.Options{
+		Guard:    guard,
+		Bounds:   routes.Bounds{Upload: int64(cfg.MaxUploadMB) << 20},
+		Timeouts: routes.Timeouts{Handler: cfg.HandlerTimeout, BodyStall: cfg.UploadStallTimeout, WriteStall: cfg.UploadStallTimeout},
+		Metrics:  counted, Logger: logger, Now: now,
+	}
+}

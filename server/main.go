@@ -1,0 +1,110 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/stenometer/stenometer/config"
+)
+
+// Invocation is one call of the program: everything that it takes from outside.
+type Invocation struct {
+	Arguments   []string
+	Environment []string // NAME=value
+	Input       io.Reader
+	Output      io.Writer
+	Errors      io.Writer
+	Version     string
+}
+
+// command is one subcommand. Its flags are parsed by itself; its usage is the line that `server help` shows.
+type command struct {
+	name, usage string
+	run         func(ctx context.Context, call Invocation, arguments []string) error
+}
+
+// errUsage marks a fault in the call itself: the program ends with 2, as its callers expect of a wrong flag.
+var errUsage = errors.New("wrong usage")
+
+func commands() []command {
+	return []command{
+		{"serve", "serve [--role all|web|worker]", serve},
+		{"migrate", "migrate", migrate},
+		{"version", "version", printVersion},
+		{"user create", "user create --email E --username U [--role admin|editor|viewer] [--org SLUG]   (password from standard input)", createUser},
+		{"token create", "token create --user EMAIL --name N [--scopes read,upload] [--expires-in-days D]", createToken},
+		{"routes", "routes [--json]", printRoutes},
+		{"demo", "demo [--exit]", demo},
+	}
+}
+
+// Main runs one subcommand and returns the program's exit code: 0, 1 when it failed, 2 when it was called wrongly.
+func Main(ctx context.Context, call Invocation) int {
+	for _, c := range commands() {
+		words := strings.Fields(c.name)
+		if len(call.Arguments) < len(words) || strings.Join(call.Arguments[:len(words)], " ") != c.name {
+			continue
+		}
+		err := c.run(ctx, call, call.Arguments[len(words):])
+		switch {
+		case err == nil:
+			return 0
+		case errors.Is(err, flag.ErrHelp):
+			return 0
+		case errors.Is(err, errUsage):
+			fmt.Fprintf(call.Errors, "%v\nusage: server %s\n", err, c.usage)
+			return 2
+		default:
+			fmt.Fprintf(call.Errors, "server %s: %v\n", c.name, err)
+			return 1
+		}
+	}
+	help(call.Errors)
+	return 2
+}
+
+func help(w io.Writer) {
+	fmt.Fprintln(w, "Stenometer. Configuration is environment variables (docs/user-guide/configuration.md). Commands:")
+	for _, c := range commands() {
+		fmt.Fprintf(w, "  server %s\n", c.usage)
+	}
+}
+
+// parse reads a subcommand's flags and refuses what is left over.
+func parse(call Invocation, flags *flag.FlagSet, arguments []string) error {
+	flags.SetOutput(call.Errors)
+	if err := flags.Parse(arguments); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			return err
+		}
+		return fmt.Errorf("%w: %w", errUsage, err)
+	}
+	if flags.NArg() > 0 {
+		return fmt.Errorf("%w: unexpected argument %q", errUsage, flags.Arg(0))
+	}
+	return nil
+}
+
+// load reads the configuration of an invocation and says its warnings.
+func load(call Invocation) (*config.Config, error) {
+	cfg, warnings, err := config.Load(call.Environment, ".env")
+	if err != nil {
+		return nil, fmt.Errorf("reading the configuration: %w", err)
+	}
+	for _, warning := range warnings {
+		fmt.Fprintf(call.Errors, "warning: %s\n", warning)
+	}
+	return cfg, nil
+}
+
+func printVersion(_ context.Context, call Invocation, arguments []string) error {
+	if err := parse(call, flag.NewFlagSet("version", flag.ContinueOnError), arguments); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(call.Output, "stenometer %s\n", call.Version)
+	return err
+}

@@ -1,0 +1,56 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"os"
+	"time"
+
+	"gocloud.dev/blob"
+	"gocloud.dev/blob/fileblob"
+	// The s3:// scheme registers itself with blob.OpenBucket.
+	_ "gocloud.dev/blob/s3blob"
+
+	"github.com/stenometer/stenometer/config"
+	"github.com/stenometer/stenometer/limits"
+)
+
+// counts is the storage of the limits and of the leases: one connection serves both.
+type counts interface {
+	limits.Store
+	limits.Leases
+	// Ping asks the storage whether it answers.
+	Ping(ctx context.Context) error
+}
+
+// openCounts opens what RATELIMIT_STORAGE_URI names. A storage that refuses our name or password is an error here,
+// so that the server does not start unguarded.
+func openCounts(ctx context.Context, cfg *config.Config, now func() time.Time) (counts, error) {
+	if cfg.RateLimitStorageURI.Scheme() == "memory" {
+		return limits.NewMemory(now), nil
+	}
+	return limits.OpenRedis(ctx, cfg.RateLimitStorageURI.Reveal(), limits.RedisOptions{Now: now})
+}
+
+// openFiles opens what FILE_STORAGE_URL names. Files on disk are written beside their final place: a temporary
+// folder on another mount could not be renamed from. Their metadata lives in the database.
+func openFiles(ctx context.Context, address string) (*blob.Bucket, error) {
+	parsed, err := url.Parse(address)
+	if err != nil {
+		return nil, fmt.Errorf("parsing FILE_STORAGE_URL: %w", err)
+	}
+	if parsed.Scheme != "file" {
+		return blob.OpenBucket(ctx, address)
+	}
+	folder := parsed.Host + parsed.Path
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return nil, fmt.Errorf("making the folder of the files: %w", err)
+	}
+	return fileblob.OpenBucket(folder, &fileblob.Options{
+		CreateDir:   true,
+		DirFileMode: 0o700,
+		NoTempDir:   true,
+		Metadata:    fileblob.MetadataDontWrite,
+	})
+}

@@ -1,0 +1,211 @@
+package tests
+
+import (
+	"bytes"
+	"net/http"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"gorm.io/gorm"
+
+	"github.com/stenometer/stenometer/accounts"
+	"github.com/stenometer/stenometer/auth"
+	"github.com/stenometer/stenometer/config"
+	"github.com/stenometer/stenometer/models"
+	"github.com/stenometer/stenometer/models/modelstest"
+	"github.com/stenometer/stenometer/routes"
+	"github.com/stenometer/stenometer/routes/probe"
+	"github.com/stenometer/stenometer/server"
+	"github.com/stenometer/stenometer/tests/golden"
+	"github.com/stenometer/stenometer/tests/servertest"
+	"github.com/stenometer/stenometer/tokens"
+)
+
+// leastRows is the floor of the table's size: a walk over an empty table would find nothing. Each release raises it.
+const leastRows = 24
+
+func defaults(t testing.TB) *config.Config {
+	t.Helper()
+	return configured(t)
+}
+
+func configured(t testing.TB, settings ...string) *config.Config {
+	t.Helper()
+	cfg, _, err := config.Load(append([]string{"DATA_DIR=" + t.TempDir()}, settings...), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cfg
+}
+
+// liveTable is the route table of the default configuration.
+func liveTable(t testing.TB) *routes.Table { return server.RouteTable(defaults(t)) }
+
+// callers makes real accounts, tokens and sessions in a database of its own.
+type callers struct {
+	t        testing.TB
+	db       *models.DB
+	accounts *accounts.Accounts
+	tokens   *tokens.Tokens
+	made     atomic.Int64
+}
+
+func newCallers(t testing.TB) *callers {
+	db := modelstest.SQLite(t)
+	return &callers{
+		t: t, db: db,
+		accounts: accounts.New(db, accounts.Options{}),
+		tokens:   tokens.New(db, tokens.Options{MaxPerUser: 10}),
+	}
+}
+
+// account is a new account of a new organization.
+func (c *callers) account() (accounts.User, error) {
+	name := "caller" + strconv.FormatInt(c.made.Add(1), 10)
+	organization := models.Organization{Slug: name, Name: name, TimeZone: "UTC"}
+	err := c.db.Transaction(c.t.Context(), func(tx *gorm.DB) error { return tx.Create(&organization).Error })
+	if err != nil {
+		return accounts.User{}, err
+	}
+	return c.accounts.Create(c.t.Context(), accounts.NewUser{
+		Email: name + "@example.org", Username: name, Password: servertest.Password, OrganizationSlug: name,
+	})
+}
+
+func (c *callers) Live(scopes string) (string, error) {
+	user, err := c.account()
+	if err != nil {
+		return "", err
+	}
+	plain, _, err := c.tokens.Create(c.t.Context(), tokens.Wish{UserID: user.ID, Scopes: strings.Fields(scopes)})
+	return plain, err
+}
+
+func (c *callers) Expired() (string, error) {
+	return c.spoiled(func(row *models.APIToken) { expired := time.Now().Add(-time.Minute); row.ExpiresAt = &expired })
+}
+
+func (c *callers) Revoked() (string, error) {
+	return c.spoiled(func(row *models.APIToken) { now := time.Now(); row.RevokedAt = &now })
+}
+
+func (c *callers) spoiled(spoil func(*models.APIToken)) (string, error) {
+	user, err := c.account()
+	if err != nil {
+		return "", err
+	}
+	plain, made, err := c.tokens.Create(c.t.Context(), tokens.Wish{UserID: user.ID})
+	if err != nil {
+		return "", err
+	}
+	return plain, c.db.Transaction(c.t.Context(), func(tx *gorm.DB) error {
+		var row models.APIToken
+		if err := tx.First(&row, made.ID).Error; err != nil {
+			return err
+		}
+		spoil(&row)
+		return tx.Save(&row).Error
+	})
+}
+
+func (c *callers) Session() (string, error) {
+	user, err := c.account()
+	if err != nil {
+		return "", err
+	}
+	cookie, _, err := c.accounts.OpenSession(c.t.Context(), "", user)
+	return cookie, err
+}
+
+func target(t testing.TB) probe.Target {
+	c := newCallers(t)
+	// With query tokens switched on, that a scoped token in the query opens nothing is a check that can fail.
+	cfg := configured(t, "API_ALLOW_QUERY_TOKEN=true")
+	return probe.Target{
+		Credentials: c,
+		Build: func(figures auth.Figures) *routes.Table {
+			return server.DryTable(cfg, server.Callers{Tokens: c.tokens, Sessions: c.accounts, Figures: figures})
+		},
+	}
+}
+
+// Rule: each guard is mounted on every live route, proved by behavior: no credential is 401, a token without the
+// scope 403, each limit of the stack in turn 429 with the others untouched, and the exact scope reaches the handler.
+func TestEveryGuardBitesOnEveryRoute(t *testing.T) {
+	t.Parallel()
+	report, err := probe.Walk(t.Context(), target(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, fault := range report.Faults {
+		t.Error(fault)
+	}
+	for _, skipped := range report.Skipped {
+		t.Log("skipped: ", skipped)
+	}
+	if report.Rows < leastRows {
+		t.Errorf("the walk saw %d rows, want at least %d", report.Rows, leastRows)
+	}
+	t.Logf("%d rows, %d checks", report.Rows, report.Checks)
+}
+
+// Rule: the table is what the router serves, and the walk can fail. A route that is added to the router beside the
+// table stops the start and is named.
+func TestRouteTableIsTraversable(t *testing.T) {
+	t.Parallel()
+	table := liveTable(t)
+	served := map[string]bool{}
+	for _, live := range table.Live() {
+		served[live] = true
+	}
+	rows := table.Rows()
+	if len(rows) < leastRows {
+		t.Errorf("the table has %d rows, want at least %d", len(rows), leastRows)
+	}
+	for _, row := range rows {
+		if !served[row.Method+" "+row.Path] {
+			t.Errorf("%s %s is a row and is not served", row.Method, row.Path)
+		}
+		delete(served, row.Method+" "+row.Path)
+		if row.Method == http.MethodGet {
+			delete(served, http.MethodHead+" "+row.Path)
+		}
+	}
+	for live := range served {
+		t.Errorf("%s is served and is no row", live)
+	}
+}
+
+// Rule: what the walk cannot know. An unsafe method never carries only the read scope, a GET starts no paid work,
+// and every public row says why.
+func TestScopesSuitTheirMethods(t *testing.T) {
+	t.Parallel()
+	for _, row := range liveTable(t).Rows() {
+		safe := row.Method == http.MethodGet
+		for _, scope := range row.Scopes {
+			if !safe && scope == auth.Read {
+				t.Errorf("%s %s changes something and asks for read", row.Method, row.Path)
+			}
+			if safe && scope == auth.Process {
+				t.Errorf("%s %s is a GET that starts paid work", row.Method, row.Path)
+			}
+		}
+		if row.Door == routes.DoorPublic && row.Reason == "" {
+			t.Errorf("%s %s is public and says not why", row.Method, row.Path)
+		}
+	}
+}
+
+// Rule: any change of a guard is a diff that a reviewer sees.
+func TestGoldenRouteTable(t *testing.T) {
+	t.Parallel()
+	var got bytes.Buffer
+	if err := liveTable(t).WriteText(&got); err != nil {
+		t.Fatal(err)
+	}
+	golden.Compare(t, filepath.Join("testdata", "routes.golden"), got.String())
+}

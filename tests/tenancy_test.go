@@ -1,0 +1,70 @@
+package tests
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stenometer/stenometer/routes"
+	"github.com/stenometer/stenometer/tests/servertest"
+)
+
+// Rule: another tenant's things answer as if they did not exist. Every row with a noun in its path is called with the
+// real handlers and an all-scopes credential of another account: always 404, and the owner's things are untouched.
+// Lists show nothing of it.
+func TestAnotherTenantsThingsDoNotExist(t *testing.T) {
+	t.Parallel()
+	environment := quiet(t).With(servertest.Environment{"JOBS_MAX_CONCURRENT_PER_ORG": "0", "API_TOKEN_CHANGE_RATE_LIMIT": "0"})
+	process := servertest.Start(t, environment)
+	servertest.CreateUser(t, environment, "ada@example.org")
+	servertest.CreateUser(t, environment, "eve@example.org", "--role", "admin")
+	owner := process.Client(servertest.CreateToken(t, environment, "ada@example.org"))
+	ownerSession, stranger := process.Client(""), process.Client("")
+	ownerSession.SignIn("ada@example.org", servertest.Password)
+	strangerSession := process.Client("")
+	strangerSession.SignIn("eve@example.org", servertest.Password)
+	stranger.Header.Set("Authorization", "Bearer "+servertest.CreateToken(t, environment, "eve@example.org"))
+
+	recording := recordingID(t, owner.Upload("tone.wav", tone(t), map[string]string{"title": "Ada's own"}).JSON(t))
+	token := recordingID(t, ownerSession.Send(http.MethodPost, "/api/tokens", map[string]any{"name": "Ada's token"}).JSON(t))
+	nouns := map[string]int64{":recording": recording, ":token": token}
+
+	before := string(owner.Get(at("/api/v1/recordings/%d", recording)).Body)
+	walked := 0
+	for _, row := range liveTable(t).Rows() {
+		client := stranger
+		if row.Door == routes.DoorAccount {
+			client = strangerSession
+		}
+		address := row.Path
+		for noun, id := range nouns {
+			address = strings.ReplaceAll(address, noun, at("%d", id))
+		}
+		if strings.Contains(address, ":") {
+			t.Errorf("%s %s has a noun that this test does not know", row.Method, row.Path)
+			continue
+		}
+		if address == row.Path {
+			if row.Method == http.MethodGet && row.Door != routes.DoorPublic {
+				if answer := client.Get(address); strings.Contains(string(answer.Body), "Ada's") {
+					t.Errorf("%s %s shows another tenant's things: %v", row.Method, row.Path, answer)
+				}
+			}
+			continue
+		}
+		walked++
+		answer := client.Send(row.Method, address, map[string]any{"name": "mine", "overlap_hours": 0})
+		if answer.Status != http.StatusNotFound || answer.Code() != "not_found" {
+			t.Errorf("%s %s: %v, want 404 not_found", row.Method, row.Path, answer)
+		}
+	}
+	if walked < 9 {
+		t.Errorf("%d rows have a noun in their path, want at least 9", walked)
+	}
+	if after := string(owner.Get(at("/api/v1/recordings/%d", recording)).Body); after != before {
+		t.Errorf("the owner's recording changed:\n%s\n%s", before, after)
+	}
+	if answer := ownerSession.Get("/api/tokens"); !strings.Contains(string(answer.Body), "Ada's token") {
+		t.Errorf("the owner's token is gone: %v", answer)
+	}
+}
