@@ -69,12 +69,14 @@ func TestMemoryAtItsBoundMakesRoomFirst(t *testing.T) {
 	t.Parallel()
 	clock := newFakeTime()
 	m := NewMemoryOf(clock.now, 2)
-	token := func(id int64) Limit {
-		return Limit{Plan: TokenRead, Key: Key{Org: 1, ID: id}, Rate: Rate{Limit: 2, Period: time.Minute}, Cost: 1}
+	token := func(id, figure int64) Limit {
+		return Limit{Plan: TokenRead, Key: Key{Org: 1, ID: id}, Rate: Rate{Limit: figure, Period: time.Minute}, Cost: 1}
 	}
-	mustTake(t, m, []Limit{token(1), token(2)})
+	mustTake(t, m, []Limit{token(1, 2), token(2, 2)})
 	clock.at = clock.at.Add(2 * time.Minute)
-	stack := []Limit{token(1), token(3)}
+	newcomer := token(3, 9)
+	newcomer.Plan = TokenWrite
+	stack := []Limit{token(1, 2), newcomer}
 	for i, want := range []bool{true, true, false} {
 		if got := mustTake(t, m, stack).Admitted; got != want {
 			t.Errorf("request %d of two: admitted is %v", i+1, got)

@@ -26,8 +26,9 @@ func TestScriptDecidesAsMemoryDoes(t *testing.T) {
 		period := rapid.SampledFrom([]time.Duration{time.Minute, 7 * time.Minute, 24 * time.Hour, coarseFrom, MaxWindow}).Draw(t, "period")
 		now := time.Unix(1790000000, 0)
 		windows := map[string]*twin{}
+		answer := []int64{0}
 		for range rapid.IntRange(1, 60).Draw(t, "arrivals") {
-			now = now.Add(drawPause(period).Draw(t, "pause").Truncate(time.Microsecond))
+			now = now.Add(drawMoment(period, answer).Draw(t, "pause").Truncate(time.Microsecond))
 			if rapid.IntRange(0, 20).Draw(t, "step") == 0 {
 				now = now.Add(-time.Duration(rapid.Int64Range(0, int64(2*period)).Draw(t, "back")).Truncate(time.Microsecond))
 			}
@@ -44,8 +45,19 @@ func TestScriptDecidesAsMemoryDoes(t *testing.T) {
 				}
 			}
 			checkKeys(t, client, prefix, stack, windows)
+			answer = got
 		}
 	})
+}
+
+// drawMoment is any pause, or one that ends when the last answer says that something leaves, or just before.
+func drawMoment(period time.Duration, answer []int64) *rapid.Generator[time.Duration] {
+	told := rapid.Custom(func(t *rapid.T) time.Duration {
+		i := rapid.IntRange(0, len(answer)-1).Draw(t, "number")
+		early := rapid.Int64Range(0, 1).Draw(t, "early")
+		return time.Duration(max(0, answer[i]-early)) * time.Microsecond
+	})
+	return rapid.OneOf(drawPause(period), told)
 }
 
 // twin is what window.go makes of a key, and how long the key must live since it was last written.

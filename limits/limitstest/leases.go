@@ -75,7 +75,7 @@ func leaseRunsOut(t *testing.T, s Subject) {
 	lost := held(t, s, "jobs:3", 2, s.Window/2)
 	kept := held(t, s, "jobs:3", 2, time.Hour)
 	full(t, s, 2)
-	s.Wait(s.Window/2 + 2*time.Millisecond)
+	s.Wait(s.Window / 2)
 	if renewed(t, s, lost, time.Hour) {
 		t.Error("a lease that had run out was renewed")
 	}
@@ -98,7 +98,7 @@ func leaseRenewed(t *testing.T, s Subject) {
 		}
 		full(t, s, 1)
 	}
-	s.Wait(s.Window + 2*time.Millisecond)
+	s.Wait(s.Window)
 	held(t, s, "jobs:3", 1, time.Hour)
 }
 

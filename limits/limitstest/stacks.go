@@ -1,6 +1,7 @@
 package limitstest
 
 import (
+	"fmt"
 	"net/netip"
 	"slices"
 	"sync"
@@ -186,16 +187,25 @@ func keysApart(t *testing.T, s Subject) {
 		refused(t, s, l)
 	}
 	refused(t, s, from("::ffff:203.0.113.9", 1))
+	for prefix := range 200 {
+		fill(t, s, 1, from(fmt.Sprintf("2001:db8:1:%x::", prefix), 1))
+	}
 }
 
 func windowsApart(t *testing.T, s Subject) {
-	minute, hour := one(limits.SessionAddress, address, per(2, time.Minute)), one(limits.SessionAddress, address, per(5, time.Hour))
-	fill(t, s, 2, minute, hour)
-	if left := remaining(t, s, minute, hour); !slices.Equal(left, []int64{0, 3}) {
+	short, long := one(limits.SessionAddress, address, per(2, s.Window)), one(limits.SessionAddress, address, per(5, 100*s.Window))
+	fill(t, s, 2, short, long)
+	if left := remaining(t, s, short, long); !slices.Equal(left, []int64{0, 3}) {
 		t.Errorf("after two: %v left of 2 and 5", left)
 	}
-	if d := refused(t, s, minute, hour); d.Binding != 0 {
-		t.Errorf("the minute is used up, %d binds", d.Binding)
+	d := refused(t, s, short, long)
+	if d.Binding != 0 {
+		t.Errorf("the short window is used up, %d binds", d.Binding)
+	}
+	s.Wait(d.States[0].Whole)
+	fill(t, s, 1, short)
+	if left := remaining(t, s, short, long); !slices.Equal(left, []int64{1, 3}) {
+		t.Errorf("after the short window and one more of it alone: %v left of 2 and 5", left)
 	}
 }
 

@@ -70,8 +70,10 @@ func (m mutation) try(ctx context.Context) (killer string, err error) {
 	if err != nil {
 		return "", err
 	}
-	arguments := append([]string{"test", "-overlay", overlay, "-count=1", "-run", m.run}, m.packages...)
-	output, err := exec.CommandContext(ctx, "go", arguments...).CombinedOutput()
+	command := exec.CommandContext(ctx, "go", append([]string{"test", "-count=1", "-run", m.run}, m.packages...)...)
+	// By GOFLAGS, so that the server that black-box tests build is mutated too.
+	command.Env = append(os.Environ(), "GOFLAGS="+os.Getenv("GOFLAGS")+" -overlay="+overlay)
+	output, err := command.CombinedOutput()
 	if ctx.Err() != nil {
 		return "", ctx.Err()
 	}

@@ -1,29 +1,60 @@
 package main
 
-// walk is what the mutations of the guard must be noticed by: the walk over the live table, or the guard's own tests.
+// walk is what has to notice a guard that is gone from the route table: the walk over the live table.
 const walk = "TestEveryGuardBitesOnEveryRoute"
 
 // mutations lists every guard of the code, taken out. Add a line for each new one.
 func mutations() []mutation {
-	guard := func(name, old string) mutation {
-		return mutation{name: name, file: "auth/guard.go", old: old, new: "", run: walk, packages: []string{"./tests"}}
+	return append(append(guardMutations(), stackMutations()...), storyMutations()...)
+}
+
+// unguarded stands in for the middleware of a door.
+const unguarded = `func(next echo.HandlerFunc) echo.HandlerFunc { return next }`
+
+// guardMutations take out the steps of the guard, and its mounting in each door.
+func guardMutations() []mutation {
+	step := func(name, call string) mutation {
+		return mutation{name, "auth/guard.go", "			if err := " + call + "; err != nil {\n				return err\n			}\n", "", walk, []string{"./tests"}}
+	}
+	door := func(name, old, new string) mutation {
+		return mutation{name, "routes/doors.go", old, new, walk, []string{"./tests"}}
 	}
 	return []mutation{
-		guard("the guard does not authenticate", `			if err := g.authenticate(c, v); err != nil {
-				return err
-			}
-`),
-		guard("the guard does not check the scope", `			if err := g.authorize(v.principal, rule); err != nil {
-				return err
-			}
-`),
-		guard("the guard asks for no same-origin proof", `			if err := g.requireSameOrigin(c.Request(), v.principal); err != nil {
-				return err
-			}
-`),
-		guard("the guard admits without its limits", `			if err := g.admit(c, v, forCaller(rule.stackOf(v.principal), v.principal, v.counted)); err != nil {
-				return err
-			}
-`),
+		step("the guard does not authenticate", "g.authenticate(c, v)"),
+		step("the guard does not check the scope", "g.authorize(v.principal, rule)"),
+		step("the guard asks for no same-origin proof", "g.requireSameOrigin(c.Request(), v.principal)"),
+		step("the guard looks at no declared length", "checkDeclared(c.Request(), row)"),
+		step("the guard admits without its limits", "g.admit(c, v, forCaller(rule.stackOf(v.principal), v.principal, v.counted))"),
+		door("the token door mounts no guard", "t.mount(row, t.guard.RequireScope(spec.guard, scope), withPrincipal(h))", "t.mount(row, "+unguarded+", withPrincipal(h))"),
+		door("the account door mounts no guard", "t.mount(row, t.guard.RequireScope(spec.guard), withPrincipal(h))", "t.mount(row, "+unguarded+", withPrincipal(h))"),
+		door("the upload door mounts no guard", "t.mount(row, t.guard.RequireScope(spec.guard, scope), func(", "t.mount(row, "+unguarded+", func("),
+		door("the public door admits without its limits", "			if err := admit(c); err != nil {\n				return err\n			}\n", "			_ = admit\n"),
+		{"an answer 401 is not counted", "auth/authenticate.go", "g.admit(c, v, forCaller(g.failures, Principal{}, v.counted))", "error(nil)", walk, []string{"./tests"}},
+	}
+}
+
+// stackMutations take one limit out of every stack.
+func stackMutations() []mutation {
+	limit := func(plan, old, new string) mutation {
+		return mutation{"no row has the limit " + plan, "auth/stack.go", old, new, walk, []string{"./tests"}}
+	}
+	return []mutation{
+		limit("account", "add(TokenCallers, account)", "_ = account"),
+		limit("token", "add(TokenCallers, token)", "_ = token"),
+		limit("organization_ai", "add(AllCallers, limits.OrganizationAI)", ""),
+		limit("user_ai", "add(AllCallers, limits.UserAI)", ""),
+		limit("address_ai", "add(AllCallers, limits.AddressAI)", ""),
+		limit("session_address", "add(SessionCallers, limits.SessionAddress)", ""),
+		limit("its own", "	for _, plan := range row.Limits {\n		add(AllCallers, plan)\n	}\n", ""),
+	}
+}
+
+// storyMutations take out the guards that stand in a story because only it knows the moment.
+func storyMutations() []mutation {
+	return []mutation{
+		{"the cap on tokens is not judged", "tokens/create.go", "		if err := t.room(tx, owner.ID, row.CreatedAt); err != nil {\n			return err\n		}\n", "", "Cap", []string{"./tokens"}},
+		{"the create limit is not taken", "tokens/create.go", "return t.charge(ctx, owner)", "return nil", "TestTheEleventhActiveToken", []string{"./tests"}},
+		{"failed sign-ins are not limited", "accounts/handlers/login.go", "	if err := h.standing(c, failures); err != nil {\n		return err\n	}\n", "", "TestAFailedLogin", []string{"./tests"}},
+		{"another account's recording is found", "recordings/recordings.go", `"id = ? AND user_id = ?", id, p.UserID()`, `"id = ?", id`, "TestAnotherTenants", []string{"./tests"}},
 	}
 }
