@@ -2,7 +2,7 @@
 SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format vet lint build golden soak
+.PHONY: help demo test check format vet lint build golden soak mutate
 
 # The one place where the build is set: the Dockerfile and CI build by these targets. The embedded SQLite is C, so
 # cgo is on. No build tags are needed; one that is goes into GOFLAGS here, so that vet, lint and tests see it too.
@@ -52,3 +52,6 @@ golden: ## rewrite the expected files that tests compare with; review the diff
 soak: ## the tests that take real minutes
 	scripts/install-dependencies test
 	STENOMETER_SOAK=1 scripts/with-services go test -race -count=1 -timeout 60m -v -run Soak ./tests/...
+
+mutate: ## take each guard out of the code in turn and show the test that notices; takes minutes
+	go run ./tests/mutate

@@ -39,6 +39,7 @@ func serveAudio(c echo.Context, audio *recordings.Audio, id int64) error {
 	// The contract has no 412: these two are for changes.
 	request.Header.Del("If-Match")
 	request.Header.Del("If-Unmodified-Since")
+	header.Set("Accept-Ranges", "bytes")
 	switch asked := readRange(request.Header.Get("Range"), audio.Size); {
 	case asked == rangeNone:
 		request.Header.Del("Range")
@@ -47,7 +48,6 @@ func serveAudio(c echo.Context, audio *recordings.Audio, id int64) error {
 		return problems.New(problems.RangeNotSatisfiable, "The range lies outside the file of %d bytes.", audio.Size)
 	}
 	header.Set("ETag", `"`+audio.SHA256+`"`)
-	header.Set("Accept-Ranges", "bytes")
 	header.Set("Cache-Control", "private, no-cache")
 	header.Set("Content-Type", playable(audio.MimeType))
 	header.Set("Content-Disposition", disposition(c.QueryParam("download"), audio.Name, id))
