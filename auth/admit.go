@@ -5,16 +5,11 @@ import (
 	"errors"
 	"log/slog"
 	"sync/atomic"
-	"time"
 
 	"github.com/labstack/echo/v4"
 
 	"github.com/stenometer/stenometer/limits"
-	"github.com/stenometer/stenometer/problems"
 )
-
-// retryLimits is the hint of how soon a storage that did not answer may be asked again.
-const retryLimits = time.Second
 
 var errNoVisit = errors.New("the request did not pass the guard")
 
@@ -43,8 +38,7 @@ func (g *Guard) limitsUnavailable(ctx context.Context, err error) error {
 	}
 	g.metrics.LimitsUnavailable()
 	g.outage.began(g.logger, err)
-	return problems.New(problems.LimitsUnavailable, "The limits could not be checked; try again.").
-		After(retryLimits).Because(err)
+	return limits.Unavailable(err)
 }
 
 // standing is the template of every limit that applies to a caller, over all routes.

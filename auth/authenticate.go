@@ -20,8 +20,12 @@ func (g *Guard) authenticate(c echo.Context, v *visit) error {
 	switch {
 	case cred.presented:
 		return g.byToken(c, v, cred)
+	case cred.cookies:
+		return g.unauthorized(c, v, problems.InvalidToken, "Two different session cookies were sent; remove this site's cookies and sign in again.")
 	case cred.cookie != "":
 		return g.bySession(c, v, cred.cookie)
+	case cred.misplaced:
+		return g.unauthorized(c, v, problems.InvalidToken, "A token in the query string does not count here; send it in the Authorization header.")
 	case cred.foreign:
 		return g.unauthorized(c, v, problems.InvalidToken, "The Authorization header must be of the scheme Bearer.")
 	}

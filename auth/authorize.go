@@ -3,6 +3,7 @@ package auth
 import (
 	"net/http"
 	"sort"
+	"strings"
 
 	"github.com/stenometer/stenometer/problems"
 )
@@ -59,7 +60,7 @@ func checkDeclared(r *http.Request, row Row) error {
 		return refusal
 	}
 	for _, encoding := range r.Header["Content-Encoding"] {
-		if encoding != "" && encoding != "identity" {
+		if encoding != "" && !strings.EqualFold(encoding, "identity") {
 			return problems.New(problems.UnsupportedMediaType, "An encoded body is not read; send it without Content-Encoding.")
 		}
 	}

@@ -3,17 +3,24 @@ package auth
 import (
 	"context"
 	"sync"
+	"time"
 )
 
 // maxRemembered bounds how many tokens a process remembers between two changes.
 const maxRemembered = 100_000
 
+// rememberedFor is how old a remembered row may be. The change counter tells of what this program did, on whatever
+// replica; an account that an operator disabled in the database itself raises no counter and is dead as soon.
+const rememberedFor = time.Second
+
 // lookups remembers the tokens it was told of. What it remembers counts only while the change counter stands
-// where it stood before the row was read, so that memory never decides that a token is valid; a look-up that
-// found nothing is not remembered at all.
+// where it stood before the row was read, and for a second at most, so that memory never decides that a token is
+// valid; a look-up that found nothing is not remembered at all.
 type lookups struct {
 	finder TokenFinder
 	max    int
+	// clock is the machine's own: a clock of rules that is set back must not keep a dead credential alive.
+	clock func() time.Time
 
 	mu       sync.Mutex // protects known and inFlight
 	known    map[[32]byte]remembered
@@ -23,6 +30,7 @@ type lookups struct {
 type remembered struct {
 	token   Token
 	changes int64
+	asked   time.Time // when the reading of the row began
 }
 
 // flight names one look-up that several requests may wait for. The counter is part of it: whoever saw a later
@@ -43,7 +51,7 @@ type lookup struct {
 
 func newLookups(finder TokenFinder, max int) *lookups {
 	return &lookups{
-		finder: finder, max: max,
+		finder: finder, max: max, clock: time.Now,
 		known: make(map[[32]byte]remembered), inFlight: make(map[flight]*lookup),
 	}
 }
@@ -78,7 +86,7 @@ func (l *lookups) find(ctx context.Context, hash [32]byte) (Token, bool, error) 
 func (l *lookups) recall(key flight) (token Token, ok bool, call *lookup, leads bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if known, ok := l.known[key.hash]; ok && known.changes == key.changes {
+	if known, ok := l.known[key.hash]; ok && known.changes == key.changes && l.clock().Sub(known.asked) < rememberedFor {
 		return known.token, true, nil, false
 	}
 	if call, ok := l.inFlight[key]; ok {
@@ -92,11 +100,12 @@ func (l *lookups) recall(key flight) (token Token, ok bool, call *lookup, leads 
 // load asks the finder and wakes whoever waits, also when the finder panics.
 func (l *lookups) load(ctx context.Context, key flight, call *lookup) {
 	call.abandoned = true
+	asked := l.clock()
 	defer func() {
 		l.mu.Lock()
 		delete(l.inFlight, key)
 		if call.found && call.err == nil {
-			l.remember(key, call.token)
+			l.remember(key, remembered{call.token, key.changes, asked})
 		}
 		l.mu.Unlock()
 		close(call.done)
@@ -106,9 +115,9 @@ func (l *lookups) load(ctx context.Context, key flight, call *lookup) {
 }
 
 // remember keeps a token and, at the bound, forgets an arbitrary other one. The caller holds mu.
-func (l *lookups) remember(key flight, token Token) {
+func (l *lookups) remember(key flight, found remembered) {
 	known, ok := l.known[key.hash]
-	if ok && known.changes > key.changes {
+	if ok && known.changes > found.changes {
 		return
 	}
 	if !ok && len(l.known) >= l.max {
@@ -117,5 +126,5 @@ func (l *lookups) remember(key flight, token Token) {
 			break
 		}
 	}
-	l.known[key.hash] = remembered{token, key.changes}
+	l.known[key.hash] = found
 }

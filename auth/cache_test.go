@@ -66,6 +66,39 @@ func TestMemoryHoldsUntilAChange(t *testing.T) {
 	}
 }
 
+// Rule: a credential that was ended in the database itself, where nothing raises the counter, is dead within a second.
+func TestMemoryHoldsForASecond(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		db := newRows()
+		l := newLookups(db, 10)
+		if token, _, _ := l.find(t.Context(), [32]byte{1}); token.OwnerDisabled {
+			t.Fatal("disabled before it was")
+		}
+		db.tokens[[32]byte{1}] = Token{ID: 1, OwnerDisabled: true}
+		pass(time.Second)
+		if token, _, _ := l.find(t.Context(), [32]byte{1}); !token.OwnerDisabled {
+			t.Error("after a second memory still says that the account is not disabled")
+		}
+	})
+}
+
+// What a slow look-up brought is as old as its question.
+func TestAgeCountsFromTheQuestion(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		db := newRows()
+		db.slow = 900 * time.Millisecond
+		l := newLookups(db, 10)
+		_, _, _ = l.find(t.Context(), [32]byte{1})
+		db.tokens[[32]byte{1}] = Token{ID: 1, OwnerDisabled: true}
+		pass(100 * time.Millisecond)
+		if token, _, _ := l.find(t.Context(), [32]byte{1}); !token.OwnerDisabled {
+			t.Error("a row read a second ago still counts")
+		}
+	})
+}
+
 func TestNothingFoundIsNotRemembered(t *testing.T) {
 	t.Parallel()
 	db := newRows()
@@ -117,7 +150,7 @@ func TestConcurrentMissesAskOnce(t *testing.T) {
 				}
 			}()
 		}
-		time.Sleep(2 * time.Second)
+		pass(2 * time.Second)
 		synctest.Wait()
 		if db.asked != 1 {
 			t.Errorf("asked %d times, want once", db.asked)
@@ -145,7 +178,7 @@ func TestALeaderThatLeavesFailsNobody(t *testing.T) {
 		}()
 		synctest.Wait()
 		leave()
-		time.Sleep(3 * time.Second)
+		pass(3 * time.Second)
 		synctest.Wait()
 	})
 }
@@ -170,3 +203,6 @@ func TestALookUpUnderWayIsNotSharedAcrossAChange(t *testing.T) {
 		}
 	})
 }
+
+// pass lets time go by in a bubble, where nobody waits for it.
+func pass(d time.Duration) { time.Sleep(d) } //nolint:forbidigo // the time of a bubble is not real

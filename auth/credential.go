@@ -14,7 +14,7 @@ const SessionCookie = "stenometer_session"
 // The places of a token besides the cookie; answers vary by all of them.
 const (
 	authorization = "Authorization"
-	apiTokenX     = "X-Api-Token"
+	apiTokenX     = "X-Api-Token" //nolint:gosec // the name of a header
 	apiToken      = "Api-Token"
 	queryToken    = "token"
 )
@@ -33,7 +33,12 @@ type credential struct {
 	// foreign is true when an Authorization header of another scheme was sent. A proxy in front may own it, so
 	// that it is ignored beside a token or a cookie, and is a bad credential when it is all there is.
 	foreign bool
-	cookie  string
+	// misplaced is true when ?token= was sent where it does not count. It decides nothing, lest a link turn a cookie's
+	// request into a token's; where nothing else was sent, the refusal says what was wrong.
+	misplaced bool
+	cookie    string
+	// cookies is true when session cookies of different values were sent: which one is the browser's own can't be told.
+	cookies bool
 }
 
 // readCredential collects what stands in the places of a credential. allowQuery is whether ?token= counts.
@@ -55,19 +60,24 @@ func readCredential(c echo.Context, allowQuery bool) credential {
 		cred.add(strings.TrimSpace(line))
 	}
 	if values := queryTokens(c); len(values) > 0 {
-		cred.inQuery = true
+		cred.misplaced = !queryCounts(r, allowQuery)
+		cred.inQuery = !cred.misplaced
 		for _, value := range values {
-			cred.add(strings.TrimSpace(value))
-		}
-		if !allowQuery || (r.Method != http.MethodGet && r.Method != http.MethodHead) {
-			cred.fault = "A token in the query string does not count here; send it in the Authorization header."
+			if cred.inQuery {
+				cred.add(strings.TrimSpace(value))
+			}
 		}
 	}
 	if cred.presented && cred.fault == "" && !Check(cred.token) {
 		cred.fault = "The token is malformed."
 	}
-	cred.cookie = sessionCookie(r)
+	cred.cookie, cred.cookies = sessionCookie(r)
 	return cred
+}
+
+// queryCounts reports whether ?token= is a place of a credential: where it is switched on, on what only reads.
+func queryCounts(r *http.Request, allowQuery bool) bool {
+	return allowQuery && (r.Method == http.MethodGet || r.Method == http.MethodHead)
 }
 
 // add takes the value of one place. Two places may say the same and must not say different things.
@@ -79,14 +89,15 @@ func (cred *credential) add(token string) {
 }
 
 // presentsToken reports whether a request is a token request, without judging the token.
-func presentsToken(c echo.Context) bool {
+func presentsToken(c echo.Context, allowQuery bool) bool {
 	h := c.Request().Header
 	for _, line := range h[authorization] {
 		if _, bearer := bearerToken(line); bearer {
 			return true
 		}
 	}
-	return len(h[apiTokenX]) > 0 || len(h[apiToken]) > 0 || len(queryTokens(c)) > 0
+	return len(h[apiTokenX]) > 0 || len(h[apiToken]) > 0 ||
+		queryCounts(c.Request(), allowQuery) && len(queryTokens(c)) > 0
 }
 
 // bearerToken reads one Authorization line: the scheme in any case, any run of spaces or tabs, the token.
@@ -110,13 +121,20 @@ func queryTokens(c echo.Context) []string {
 	return c.QueryParams()[queryToken]
 }
 
-func sessionCookie(r *http.Request) string {
+// sessionCookie is the value of the session cookie. Another host of our domain can set a cookie of the same name, and
+// a browser sends both: whoever took the first would act for whom that host chose, so that several is true instead.
+func sessionCookie(r *http.Request) (value string, several bool) {
 	if r.Header["Cookie"] == nil {
-		return ""
+		return "", false
 	}
-	cookie, err := r.Cookie(SessionCookie)
-	if err != nil || len(cookie.Value) > maxCookie {
-		return ""
+	for i, cookie := range r.CookiesNamed(SessionCookie) {
+		if i > 0 && cookie.Value != value {
+			return "", true
+		}
+		value = cookie.Value
 	}
-	return cookie.Value
+	if len(value) > maxCookie {
+		return "", false
+	}
+	return value, false
 }

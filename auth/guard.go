@@ -149,7 +149,7 @@ func (g *Guard) Public(row Row) func(echo.Context) error {
 		}
 		v := g.visit(c)
 		entries := bySession
-		if presentsToken(c) {
+		if presentsToken(c, g.allowQueryToken) {
 			entries = byToken
 		}
 		return g.admit(c, v, forCaller(entries, Principal{}, v.counted))

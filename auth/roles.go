@@ -38,13 +38,3 @@ func AssignableRoles() []string {
 	}
 	return names
 }
-
-// ValidRole reports whether a row may hold the name. A row that holds another keeps its own work and nothing more.
-func ValidRole(name string) bool {
-	for _, role := range Roles() {
-		if role.Name == name {
-			return true
-		}
-	}
-	return false
-}

@@ -2,7 +2,6 @@ package auth_test
 
 import (
 	"crypto/tls"
-	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -37,7 +36,7 @@ func TestSecureBelievesOnlyOurProxies(t *testing.T) {
 	} {
 		addresses := auth.NewAddresses(auth.AddressOptions{
 			TrustedProxies: row.count, TrustedNetworks: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")},
-			Now: time.Now, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
+			Now: time.Now, Logger: slog.New(slog.DiscardHandler),
 		})
 		request := httptest.NewRequest(http.MethodGet, "/", nil)
 		request.RemoteAddr = row.peer

@@ -41,9 +41,13 @@ type Warning struct {
 
 func (w Warning) String() string { return w.Variable + ": " + w.Text }
 
-// shown is a value as a fault may quote it: on one line, and cut where it is long.
+// shown is a value as a fault may quote it: on one line, and cut where it is long. What names a user may name a
+// password too, also where the setting allows neither.
 func shown(value string) string {
 	const longest = 120
+	if strings.Contains(value, "@") {
+		return NewLocation(value).String()
+	}
 	if len(value) > longest {
 		return fmt.Sprintf("%q…", value[:longest])
 	}

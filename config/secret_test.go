@@ -76,6 +76,25 @@ func TestLocationHidesWhatMayBeSecret(t *testing.T) {
 	}
 }
 
+// A fault does not quote a password, also where none is allowed.
+func TestFaultsHidePasswords(t *testing.T) {
+	t.Parallel()
+	for _, setting := range []string{
+		"PUBLIC_URL=https://u:hunter2@notes.example.org", "LISTEN_ADDR=u:hunter2@localhost:80", "ASR_BASE_URL=ftp://u:hunter2@asr",
+		"DATABASE_URL=mysql://u:hunter2@db/notes", "RATELIMIT_STORAGE_URI=http://u:hunter2@redis", "TRUSTED_PROXY_NETWORKS=https://u:hunter2@proxy",
+		"SECRET_KEY=hunter2", "TRANSCRIPTION_API_KEY=hunter2 x",
+	} {
+		_, _, err := config.Load([]string{setting}, "")
+		if err == nil {
+			t.Errorf("%s is accepted", setting)
+			continue
+		}
+		if strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("the password is shown: %v", err)
+		}
+	}
+}
+
 // Whatever the bytes of the file, loading it ends with a configuration or with faults, and never shows a value of it
 // that may be secret.
 func FuzzDotenv(f *testing.F) {

@@ -12,8 +12,6 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/logging"
 	"github.com/redis/go-redis/v9/maintnotifications"
-
-	"github.com/stenometer/stenometer/problems"
 )
 
 const (
@@ -23,8 +21,6 @@ const (
 	DefaultRedisPrefix = "stn"
 	// redisFirstContact is how long OpenRedis goes on asking a server that does not answer.
 	redisFirstContact = 3 * time.Second
-	// redisRetryIn is the hint in an answer about a storage that is away.
-	redisRetryIn = time.Second
 )
 
 // RedisOptions are what a Redis store may be told besides its URI. The zero value is what a server uses.
@@ -212,8 +208,7 @@ func (r *Redis) key(l *Limit) string {
 
 func microseconds(n int64) time.Duration { return time.Duration(n) * time.Microsecond }
 
-// unavailable is what a caller is answered when Redis cannot decide. The cause is for the log.
+// unavailable is Unavailable with what was attempted.
 func unavailable(doing string, err error) error {
-	return problems.New(problems.LimitsUnavailable, "The limits could not be checked; try again.").
-		After(redisRetryIn).Because(fmt.Errorf("%s: %w", doing, err))
+	return Unavailable(fmt.Errorf("%s: %w", doing, err))
 }

@@ -8,6 +8,16 @@ import (
 	"github.com/stenometer/stenometer/problems"
 )
 
+// unavailableRetry is the hint in an answer about a storage that is away.
+const unavailableRetry = time.Second
+
+// Unavailable is the answer where the storage of the limits could not decide, so that nothing is let in. The cause is
+// for the log.
+func Unavailable(cause error) *problems.Error {
+	return problems.New(problems.LimitsUnavailable, "The limits could not be checked; try again.").
+		After(unavailableRetry).Because(cause)
+}
+
 // Refusal is the error of a request that a limit did not admit. Its decision is never an admitted one.
 type Refusal struct{ Decision Decision }
 

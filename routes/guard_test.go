@@ -30,7 +30,7 @@ func TestCredentialsByName(t *testing.T) {
 	t.Parallel()
 	h := open(t, plan{})
 	full, scoped, other := h.token(1, "full"), h.token(1, "read"), h.token(2, "full")
-	session := h.session(1)
+	session, rival := h.session(1), h.session(2)
 	h.finder.Import("imported-token_from.elsewhere", auth.Token{ID: 7, UserID: 1, OrganizationID: 10, Scopes: auth.FullScopes()})
 	for _, row := range []struct {
 		name    string
@@ -67,7 +67,12 @@ func TestCredentialsByName(t *testing.T) {
 		{name: "a good token beside a cookie", changes: []change{bearer(other), cookie(session)}, status: 200},
 		{name: "query, switched off", target: "?token=" + full, status: 401, code: "invalid_token"},
 		{name: "query with an escaped name, switched off", target: "?%74oken=" + full, status: 401, code: "invalid_token"},
-		{name: "query beside a cookie, switched off", target: "?token=" + full, changes: []change{cookie(session)}, status: 401, code: "invalid_token"},
+		{name: "query beside a cookie, switched off", target: "?token=bad", changes: []change{cookie(session)}, status: 200},
+		{name: "query beside a token, switched off", target: "?token=bad", changes: []change{bearer(full)}, status: 200},
+		{name: "two cookies, one session", changes: []change{cookie(session), cookie(session)}, status: 200},
+		{name: "two cookies, two sessions", changes: []change{cookie(session), cookie(rival)}, status: 401, code: "invalid_token"},
+		{name: "a planted cookie before the browser's own", changes: []change{cookie("planted"), cookie(session)}, status: 401, code: "invalid_token"},
+		{name: "a token beside two sessions", changes: []change{bearer(full), cookie(session), cookie(rival)}, status: 200},
 		{name: "scoped", changes: []change{bearer(scoped)}, status: 200},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -94,6 +99,13 @@ func TestTokenInTheQuery(t *testing.T) {
 	h.want(h.call("GET", "/api/v1/recordings?token="+scoped, bearer(scoped)), 401, "invalid_token")
 	h.want(h.call("GET", "/api/v1/recordings?token="+full+"&token="+scoped), 401, "invalid_token")
 	h.want(h.call("POST", "/api/v1/recordings/1/transcribe?token="+full), 401, "invalid_token")
+	// On what changes something it is no place of a credential: the request is the cookie's or the header's (H-077).
+	session := cookie(h.session(1))
+	crossSite, sameOrigin := header("Sec-Fetch-Site", "cross-site"), header("Sec-Fetch-Site", "same-origin")
+	h.want(h.call("POST", "/api/v1/recordings/1/transcribe?token="+full, session, crossSite), 403, "cross_origin")
+	h.want(h.call("POST", "/api/v1/recordings/1/transcribe?token=bad", session, sameOrigin), 200, "")
+	h.want(h.call("POST", "/api/v1/recordings/1/transcribe?token=bad", bearer(full)), 200, "")
+	h.want(h.call("GET", "/api/v1/recordings?token=bad", session), 401, "invalid_token")
 	if via := h.call("GET", "/api/v1/recordings?token="+full).json(t)["via"]; via != "query" {
 		t.Errorf("via %v", via)
 	}
@@ -249,8 +261,11 @@ func TestCookiesNeedSameOriginProof(t *testing.T) {
 	h := open(t, plan{})
 	session, token := h.session(1), h.token(1, "full")
 	for _, row := range []struct{ method, path string }{
-		{"POST", "/api/tokens"}, {"DELETE", "/api/tokens/1"},
-		{"DELETE", "/api/v1/recordings/1"}, {"POST", "/api/v1/recordings/1/transcribe"}, {"POST", "/api/v1/recordings/upload"},
+		{"POST", "/api/tokens"},
+		{"DELETE", "/api/tokens/1"},
+		{"DELETE", "/api/v1/recordings/1"},
+		{"POST", "/api/v1/recordings/1/transcribe"},
+		{"POST", "/api/v1/recordings/upload"},
 	} {
 		for _, proof := range []change{
 			header("Sec-Fetch-Site", "cross-site"), header("Sec-Fetch-Site", "same-site"),

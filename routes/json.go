@@ -6,8 +6,11 @@ import (
 	"errors"
 	"io"
 	"mime"
+	"net/http"
 	"strconv"
 	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"github.com/labstack/echo/v4"
 
@@ -20,8 +23,8 @@ const maxDepth = 32
 // DecodeJSON reads the body, one JSON object, into dst. Unknown fields are ignored. What is not JSON by its
 // Content-Type is 415, what is over the row's bound 413, what is malformed 400.
 func DecodeJSON(c echo.Context, dst any) error {
-	if !isJSON(c.Request().Header.Get("Content-Type")) {
-		return problems.New(problems.UnsupportedMediaType, "The body must be JSON: send Content-Type: application/json.")
+	if err := mustBeJSON(c.Request()); err != nil {
+		return err
 	}
 	body, err := io.ReadAll(c.Request().Body)
 	if err != nil {
@@ -31,12 +34,30 @@ func DecodeJSON(c echo.Context, dst any) error {
 }
 
 // DecodeOptionalJSON is DecodeJSON for a row whose fields are all optional: a request without a body leaves dst
-// as it is, whatever its Content-Type.
+// as it is, whatever its Content-Type. Only reading tells that a body of undeclared length has nothing in it.
 func DecodeOptionalJSON(c echo.Context, dst any) error {
-	if c.Request().ContentLength == 0 {
+	r := c.Request()
+	if r.ContentLength >= 0 {
+		if r.ContentLength == 0 {
+			return nil
+		}
+		return DecodeJSON(c, dst)
+	}
+	body, err := io.ReadAll(r.Body)
+	if err != nil || len(body) == 0 {
+		return err
+	}
+	if err := mustBeJSON(r); err != nil {
+		return err
+	}
+	return decode(body, dst)
+}
+
+func mustBeJSON(r *http.Request) error {
+	if isJSON(r.Header.Get("Content-Type")) {
 		return nil
 	}
-	return DecodeJSON(c, dst)
+	return problems.New(problems.UnsupportedMediaType, "The body must be JSON: send Content-Type: application/json.")
 }
 
 func isJSON(contentType string) bool {
@@ -51,6 +72,9 @@ func decode(body []byte, dst any) error {
 	trimmed := bytes.TrimLeft(body, " \t\r\n")
 	if len(trimmed) == 0 || trimmed[0] != '{' {
 		return problems.New(problems.BadRequest, "The body must be a JSON object.")
+	}
+	if !utf8.Valid(trimmed) || holdsLoneSurrogate(trimmed) {
+		return problems.New(problems.BadRequest, "The body is not valid UTF-8, or escapes half of a surrogate pair.")
 	}
 	if depth(trimmed) > maxDepth {
 		return problems.New(problems.BadRequest, "The JSON is nested more than %d deep.", maxDepth)
@@ -100,4 +124,38 @@ func depth(text []byte) int {
 		}
 	}
 	return deepest
+}
+
+// holdsLoneSurrogate reports whether the text escapes half of a surrogate pair. The decoder would make U+FFFD of it,
+// as of bytes that are no UTF-8, so that different passwords became the same.
+func holdsLoneSurrogate(text []byte) bool {
+	for i := 0; i+1 < len(text); i++ {
+		if text[i] != '\\' {
+			continue
+		}
+		i++ // what a backslash escapes begins no escape itself
+		unit, ok := escapedUnit(text[i:])
+		if !ok || !utf16.IsSurrogate(unit) {
+			continue
+		}
+		rest := text[i+len("u0000"):]
+		if len(rest) == 0 || rest[0] != '\\' {
+			return true
+		}
+		low, ok := escapedUnit(rest[1:])
+		if !ok || utf16.DecodeRune(unit, low) == utf8.RuneError {
+			return true
+		}
+		i += len(`u0000\u0000`) - 1
+	}
+	return false
+}
+
+// escapedUnit reads "u" and four hexadecimal digits.
+func escapedUnit(text []byte) (unit rune, ok bool) {
+	if len(text) < len("u0000") || text[0] != 'u' {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(string(text[1:len("u0000")]), 16, 16)
+	return rune(n), err == nil
 }

@@ -45,6 +45,13 @@ func TestJSONBodies(t *testing.T) {
 		{"32 deep", `{"x":` + strings.Repeat("[", 31) + strings.Repeat("]", 31) + `}`, 200, ""},
 		{"33 deep", `{"x":` + strings.Repeat("[", 32) + strings.Repeat("]", 32) + `}`, 400, "bad_request"},
 		{"brackets in a string", `{"name":"` + strings.Repeat("[", 100) + `\"{"}`, 200, ""},
+		{"bytes that are no UTF-8", "{\"name\":\"a\xff\"}", 400, "bad_request"},
+		{"a byte-order mark", "\ufeff{}", 400, "bad_request"},
+		{"a pair of surrogates", `{"name":"\ud83d\ude00\u0041"}`, 200, ""},
+		{"a first half alone", `{"name":"\ud83d"}`, 400, "bad_request"},
+		{"a first half before a letter", `{"name":"\ud83d\u0041"}`, 400, "bad_request"},
+		{"a second half alone", `{"name":"\ude00\ud83d"}`, 400, "bad_request"},
+		{"the text of an escape", `{"name":"\\ud83d \\\\ude00"}`, 200, ""},
 		{"a million deep", `{"x":` + strings.Repeat("[", 1_000_000) + `}`, 400, "bad_request"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -68,6 +75,41 @@ func TestJSONBodies(t *testing.T) {
 	}
 	h.want(h.call("POST", "/api/v1/things", token, undeclared(2<<20-11)), 200, "")
 	h.want(h.call("POST", "/api/v1/things", token, undeclared(2<<20-10)), 413, "payload_too_large")
+}
+
+// Rule: a row whose fields are all optional takes a request without a body, whether or not its length was declared.
+func TestOptionalJSONBodies(t *testing.T) {
+	t.Parallel()
+	h := open(t, bare("POST", "/api/v1/things", auth.Write, func(c echo.Context, _ auth.Principal) error {
+		var in struct {
+			Name string `json:"name"`
+		}
+		if err := routes.DecodeOptionalJSON(c, &in); err != nil {
+			return err
+		}
+		return c.JSON(http.StatusOK, in)
+	}))
+	token := bearer(h.token(1, "full"))
+	undeclared := func(r *http.Request) { r.ContentLength = -1 }
+	plain := func(r *http.Request) { r.Header.Set("Content-Type", "text/plain") }
+	for _, row := range []struct {
+		name, text string
+		changes    []change
+		status     int
+		code       string
+	}{
+		{"none", "", []change{plain}, 200, ""},
+		{"none, undeclared", "", []change{plain, undeclared}, 200, ""},
+		{"good", `{"name":"a"}`, nil, 200, ""},
+		{"good, undeclared", `{"name":"a"}`, []change{undeclared}, 200, ""},
+		{"no JSON, undeclared", "x", []change{undeclared}, 400, "bad_request"},
+		{"another type, undeclared", `{"name":"a"}`, []change{plain, undeclared}, 415, "unsupported_media_type"},
+		{"too large, undeclared", strings.Repeat(" ", 2<<20+1), []change{undeclared}, 413, "payload_too_large"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			h.want(h.call("POST", "/api/v1/things", append([]change{token, body(row.text)}, row.changes...)...), row.status, row.code)
+		})
+	}
 }
 
 func FuzzJSONBody(f *testing.F) {

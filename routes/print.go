@@ -100,9 +100,10 @@ func enter(row Row) string {
 		return "anyone: " + row.Reason
 	case DoorAccount:
 		return "a session; a full token where API_TOKENS_MANAGE_BY_TOKEN is on"
-	}
-	if row.Scopes[0] == auth.AnyToken {
-		return "any valid token or session"
+	case DoorToken, DoorUpload:
+		if row.Scopes[0] == auth.AnyToken {
+			return "any valid token or session"
+		}
 	}
 	return "a token with the scope, or a session"
 }

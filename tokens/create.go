@@ -127,8 +127,7 @@ func (t *Tokens) charge(ctx context.Context, owner models.User) error {
 	}
 	decision, err := t.options.Limits.Take(ctx, stack)
 	if err != nil {
-		return problems.New(problems.LimitsUnavailable, "The limits could not be checked. Try again.").
-			After(time.Second).Because(err)
+		return limits.Unavailable(err)
 	}
 	if !decision.Admitted {
 		return &limits.Refusal{Decision: decision}

@@ -2,7 +2,6 @@ package handlers
 
 import (
 	"net/http"
-	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -74,7 +73,7 @@ func (h *Handlers) standing(c echo.Context, failures []limits.Limit) error {
 	}
 	states, err := h.Limits.Peek(c.Request().Context(), failures)
 	if err != nil {
-		return unavailable(err)
+		return limits.Unavailable(err)
 	}
 	refusal := limits.Refusal{Decision: limits.Decision{States: states, Binding: -1}}
 	for i, state := range states {
@@ -100,18 +99,13 @@ func (h *Handlers) failed(c echo.Context, failures []limits.Limit, answer error)
 	}
 	decision, err := h.Limits.Take(c.Request().Context(), failures)
 	if err != nil {
-		return unavailable(err)
+		return limits.Unavailable(err)
 	}
 	if !decision.Admitted {
 		return &limits.Refusal{Decision: decision}
 	}
 	auth.AddDecision(c, decision.States)
 	return answer
-}
-
-func unavailable(err error) error {
-	return problems.New(problems.LimitsUnavailable, "The limits could not be checked. Try again.").
-		After(time.Second).Because(err)
 }
 
 // signedIn answers with the account and the cookie of a new session.

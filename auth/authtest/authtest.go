@@ -6,7 +6,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -86,7 +85,7 @@ func NoFigures() auth.Figures {
 
 // GuardOptions are those of a guard that stands directly on the network.
 func GuardOptions(finder *Finder, figures auth.Figures, store limits.Store) auth.Options {
-	logger := slog.New(slog.NewTextHandler(io.Discard, nil))
+	logger := slog.New(slog.DiscardHandler)
 	return auth.Options{
 		Tokens: finder, Sessions: finder, Limits: store, Figures: figures,
 		Addresses: auth.NewAddresses(auth.AddressOptions{Now: time.Now, Logger: logger}),
