@@ -236,7 +236,7 @@ func awaitGone(t *testing.T, pid int) {
 
 func until(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(15 * time.Second); !holds(); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(15 * time.Second); !holds(); time.Sleep(10 * time.Millisecond) { //nolint:forbidigo // looks again, up to a deadline
 		if time.Now().After(deadline) {
 			t.Fatalf("waited in vain until %s", what)
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"syscall"
 	"time"
 )
 
@@ -47,11 +48,19 @@ type Stretch struct {
 }
 
 // Convert writes the first audio stream of src, or a stretch of it, to the new file dst. Stretches are exact to the
-// sample when src is WAV or FLAC. On an error dst does not exist.
+// sample when src is WAV or FLAC. On an error dst does not exist; it is syscall.ENOSPC when there is no room for it.
 func (m *Media) Convert(ctx context.Context, src, dst string, to Format, stretch Stretch) error {
 	input, err := source(src)
 	if err != nil {
 		return err
+	}
+	length := stretch.Length
+	if length <= 0 || length > m.maxLength {
+		length = m.maxLength
+	}
+	most, crowded, err := m.mostBytes(length, to)
+	if err != nil {
+		return fmt.Errorf("convert audio: %w", err)
 	}
 	// The file is made by us: it must not exist, and nobody else may read it.
 	file, err := os.OpenFile(dst, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
@@ -66,10 +75,6 @@ func (m *Media) Convert(ctx context.Context, src, dst string, to Format, stretch
 		return err
 	}
 
-	length := stretch.Length
-	if length <= 0 || length > m.maxLength {
-		length = m.maxLength
-	}
 	args := append(quiet(), reading()...)
 	if stretch.Start > 0 {
 		args = append(args, "-ss", seconds(stretch.Start))
@@ -78,15 +83,34 @@ func (m *Media) Convert(ctx context.Context, src, dst string, to Format, stretch
 		"-map_metadata", "-1", "-map_chapters", "-1", "-ac", "1", "-ar", "16000")
 	args = append(args, to.encode...)
 	args = append(args, "-y", output)
-	most := int64(length.Seconds()+1)*to.BytesPerSecond + 1<<20
 	err = m.run(ctx, child{program: m.ffmpeg, args: args, maxFile: most, timeout: m.workTimeout})
 	var exit *exitError
 	if errors.As(err, &exit) && exit.code == maxErrorRate {
 		err = nil // what decoded was written
+	}
+	var late *lateError
+	if crowded && errors.Is(err, ErrBounds) && !errors.As(err, &late) {
+		err = fmt.Errorf("%w: %w", syscall.ENOSPC, err)
 	}
 	if err != nil {
 		_ = os.Remove(dst)
 		return fmt.Errorf("convert audio to %s: %w", to.Name, err)
 	}
 	return nil
+}
+
+// mostBytes is what a converted file of this length may take; crowded tells that the disk has no room for more.
+func (m *Media) mostBytes(length time.Duration, to Format) (most int64, crowded bool, err error) {
+	most = int64(length.Seconds()+1)*to.BytesPerSecond + 1<<20
+	if m.room == nil {
+		return most, false, nil
+	}
+	room, err := m.room()
+	if err != nil {
+		return 0, false, err
+	}
+	if room <= 0 {
+		return 0, true, fmt.Errorf("%w beside what is reserved", syscall.ENOSPC)
+	}
+	return min(most, room), room < most, nil
 }

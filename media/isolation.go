@@ -40,7 +40,6 @@ func (m *Media) findIsolation(ctx context.Context, logger *slog.Logger) isolatio
 			return candidate
 		}
 	}
-	logger.Info("media.no_network_namespace",
-		"meaning", "media programs run without a network namespace of their own; format and protocol lists still keep them off the network")
+	logger.Info("media programs run without a network namespace of their own; format and protocol lists still keep them off the network")
 	return isolation{}
 }

@@ -29,6 +29,8 @@ type Options struct {
 	ProbeTimeout time.Duration
 	// WorkTimeout bounds the wall clock of one Duration, Convert or Pause. Default 15 min.
 	WorkTimeout time.Duration
+	// Room tells how many bytes converted files may still take on the disk; nil bounds each by its length alone.
+	Room func() (int64, error)
 	// Logger is told once when children cannot get a network namespace of their own. Default slog.Default().
 	Logger *slog.Logger
 }
@@ -41,6 +43,7 @@ type Media struct {
 	maxLength                time.Duration
 	probeTimeout             time.Duration
 	workTimeout              time.Duration
+	room                     func() (int64, error)
 	isolation                isolation
 	// probes holds a place for each Probe at work: its clock must measure the file, not the crowd of other uploads.
 	probes chan struct{}
@@ -54,6 +57,7 @@ func New(o Options) (*Media, error) {
 		maxLength:    positive(o.MaxLength, 24*time.Hour),
 		probeTimeout: min(positive(o.ProbeTimeout, 5*time.Second), 5*time.Second),
 		workTimeout:  positive(o.WorkTimeout, 15*time.Minute),
+		room:         o.Room,
 		probes:       make(chan struct{}, max(2, runtime.NumCPU())),
 	}
 	for _, program := range []struct {

@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 	"time"
 
@@ -74,6 +75,24 @@ func TestConvertLeavesNothingBehindWhenItFails(t *testing.T) {
 	}
 	if err := m.Convert(context.Background(), made(t, "a.wav", tone("1")...), "/dev/null", media.MP3(), media.Stretch{}); err == nil {
 		t.Error("an existing file was overwritten")
+	}
+}
+
+// What is reserved on the disk stays free: a conversion takes the room there is, and no more.
+func TestConvertStaysWithinTheRoom(t *testing.T) {
+	t.Parallel()
+	src := made(t, "tone.wav", "-f", "lavfi", "-i", "sine=duration=20", "-ar", "16000", "-ac", "1")
+	for room, fits := range map[int64]bool{-1: false, 0: false, 100_000: false, 1 << 20: true} {
+		m := newMedia(t, media.Options{Room: func() (int64, error) { return room, nil }})
+		dst := filepath.Join(t.TempDir(), "out.wav")
+		err := m.Convert(t.Context(), src, dst, media.WAV(), media.Stretch{})
+		_, stat := os.Stat(dst)
+		if fits && (err != nil || stat != nil) {
+			t.Errorf("with room for %d bytes: %v, %v", room, err, stat)
+		}
+		if !fits && (!errors.Is(err, syscall.ENOSPC) || !errors.Is(stat, os.ErrNotExist)) {
+			t.Errorf("with room for %d bytes: %v, and the file: %v", room, err, stat)
+		}
 	}
 }
 

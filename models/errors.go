@@ -11,16 +11,16 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/mattn/go-sqlite3"
-	"gorm.io/gorm"
 )
 
 // IsBusy reports whether the database could not answer now but may later: locked, overloaded, restarting, out
-// of reach, or not done before the deadline. A caller that left (context.Canceled) is none of these.
+// of reach, out of room, or not done before the deadline. A caller that left (context.Canceled) is none of these.
 func IsBusy(err error) bool {
 	var inSQLite sqlite3.Error
 	if errors.As(err, &inSQLite) {
 		return slices.Contains([]sqlite3.ErrNo{
 			sqlite3.ErrBusy, sqlite3.ErrLocked, sqlite3.ErrInterrupt, sqlite3.ErrCantOpen, sqlite3.ErrProtocol,
+			sqlite3.ErrFull, sqlite3.ErrIoErr,
 		}, inSQLite.Code)
 	}
 	var inPostgres *pgconn.PgError
@@ -38,15 +38,12 @@ func IsBusy(err error) bool {
 		errors.Is(err, context.DeadlineExceeded)
 }
 
-// IsUniqueViolation reports whether a row was refused because another has the same value where only one may.
-func IsUniqueViolation(err error) bool {
+// IsFull reports whether the database had no room left to write.
+func IsFull(err error) bool {
 	var inSQLite sqlite3.Error
 	if errors.As(err, &inSQLite) {
-		return inSQLite.ExtendedCode == sqlite3.ErrConstraintUnique || inSQLite.ExtendedCode == sqlite3.ErrConstraintPrimaryKey
+		return inSQLite.Code == sqlite3.ErrFull
 	}
 	var inPostgres *pgconn.PgError
-	if errors.As(err, &inPostgres) {
-		return inPostgres.Code == "23505"
-	}
-	return errors.Is(err, gorm.ErrDuplicatedKey)
+	return errors.As(err, &inPostgres) && inPostgres.Code == "53100"
 }

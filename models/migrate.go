@@ -7,7 +7,6 @@ import (
 	"io/fs"
 
 	"github.com/pressly/goose/v3"
-	"gorm.io/gorm"
 )
 
 // The SQL of both databases under one numbering: a number stands in both folders, for the same change.
@@ -37,39 +36,6 @@ func (db *DB) Migrate(ctx context.Context, further ...func(ctx context.Context, 
 		return fmt.Errorf("migrate the database: %w", err)
 	}
 	return nil
-}
-
-// Pending reports whether the tables are older than this version. It waits for no lock and changes nothing.
-func (db *DB) Pending(ctx context.Context) (bool, error) {
-	provider, err := db.provider()
-	if err != nil {
-		return false, err
-	}
-	read := db.Read.WithContext(ctx)
-	exists, err := tableExists(read, goose.DefaultTablename)
-	if err != nil || !exists {
-		return !exists, err
-	}
-	var current int64
-	err = read.Raw("SELECT max(version_id) FROM " + goose.DefaultTablename).Scan(&current).Error
-	if err != nil {
-		return false, fmt.Errorf("read the version of the tables: %w", err)
-	}
-	sources := provider.ListSources()
-	return current < sources[len(sources)-1].Version, nil
-}
-
-// tableExists asks the catalog; gorm's HasTable would read every error as "no".
-func tableExists(read *gorm.DB, name string) (bool, error) {
-	query := "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = ?"
-	if read.Name() == string(Postgres) {
-		query = "SELECT count(*) FROM pg_tables WHERE schemaname = current_schema() AND tablename = ?"
-	}
-	var count int64
-	if err := read.Raw(query, name).Scan(&count).Error; err != nil {
-		return false, fmt.Errorf("look for the table %s: %w", name, err)
-	}
-	return count == 1, nil
 }
 
 func (db *DB) provider() (*goose.Provider, error) {

@@ -159,25 +159,6 @@ func TestSQLTxNeedsATransaction(t *testing.T) {
 	})
 }
 
-func TestUniqueViolationIsTold(t *testing.T) {
-	t.Parallel()
-	modelstest.Each(t, func(t *testing.T, db *models.DB) {
-		createOrganization(t, db, "acme")
-		err := db.Transaction(context.Background(), func(tx *gorm.DB) error {
-			return tx.Create(&models.Organization{Slug: "acme", Name: "A", TimeZone: "UTC"}).Error
-		})
-		if !models.IsUniqueViolation(err) {
-			t.Errorf("%v is not told to be a unique violation", err)
-		}
-		err = db.Transaction(context.Background(), func(tx *gorm.DB) error {
-			return tx.Create(&models.APIToken{UserID: 99, Name: "n", TokenHash: strings.Repeat("0", 64)}).Error
-		})
-		if err == nil || models.IsUniqueViolation(err) {
-			t.Errorf("a missing owner: got %v, want an error that is no unique violation", err)
-		}
-	})
-}
-
 func TestUnreachableServerIsBusy(t *testing.T) {
 	t.Parallel()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

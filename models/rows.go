@@ -129,8 +129,8 @@ type TranscriptSegment struct {
 	Text         string
 }
 
-// OutboxEvent is something that happened, written in the transaction in which it happened. Part of a later
-// release delivers it to webhooks; until then it is the record of what there was to say.
+// OutboxEvent is something that happened, written in the transaction in which it happened: the record of what there
+// was to say, kept whether or not anybody was told.
 type OutboxEvent struct {
 	ID             int64  `gorm:"primaryKey"`
 	EventID        string // UUID, unique

@@ -105,7 +105,19 @@ func (c sqliteConnector) Connect(context.Context) (driver.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return sqliteConn{conn.(*sqlite3.SQLiteConn)}, nil
+	inSQLite := conn.(*sqlite3.SQLiteConn) //nolint:errcheck // the driver makes no other kind
+	if err := inSQLite.RegisterFunc("lower", lower, true); err != nil {
+		return nil, errors.Join(fmt.Errorf("replace LOWER: %w", err), conn.Close())
+	}
+	return sqliteConn{inSQLite}, nil
+}
+
+// lower is LOWER as PostgreSQL has it: SQLite's own knows the letters of ASCII alone.
+func lower(value any) any {
+	if text, is := value.(string); is {
+		return strings.ToLower(text)
+	}
+	return value
 }
 
 func (c sqliteConnector) Driver() driver.Driver { return &sqlite3.SQLiteDriver{} }

@@ -36,7 +36,7 @@ func (s *Recordings) OpenAudio(ctx context.Context, p auth.Principal, id int64) 
 	}
 	reader, err := s.Files.NewReader(ctx, row.StorageKey, nil)
 	if gcerrors.Code(err) == gcerrors.NotFound {
-		s.Logger.ErrorContext(ctx, "recordings.audio_missing", "recording", row.ID, "key", row.StorageKey)
+		s.Logger.ErrorContext(ctx, "the audio of a recording is missing from the storage", "recording", row.ID, "key", row.StorageKey)
 		return nil, noAudio()
 	}
 	if err != nil {

@@ -48,7 +48,7 @@ func (s *Recordings) Delete(ctx context.Context, p auth.Principal, id int64) err
 	if row.JobID != 0 {
 		// Only for speed: the worker itself looks whether its recording is still there.
 		if err := s.Queue.Cancel(ctx, row.JobID); err != nil {
-			s.Logger.WarnContext(ctx, "recordings.cancel", "recording", row.ID, "job", row.JobID, "error", err.Error())
+			s.Logger.WarnContext(ctx, "the job of a deleted recording could not be canceled", "recording", row.ID, "job", row.JobID, "error", err.Error())
 		}
 	}
 	return nil

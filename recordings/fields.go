@@ -175,7 +175,7 @@ func readMeetingDate(fields form) *time.Time {
 	return nil
 }
 
-// readIgnored collects the tags and the folder that were asked for: this release has neither.
+// readIgnored collects the tags and the folder that were asked for: there are neither.
 func readIgnored(fields form) Ignored {
 	ignored := Ignored{TagIDs: []any{}}
 	for n := range maxTagIDs {

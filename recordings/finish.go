@@ -8,6 +8,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"syscall"
 	"time"
 
 	"gocloud.dev/gcerrors"
@@ -18,6 +19,9 @@ import (
 	"github.com/stenometer/stenometer/speech"
 	"github.com/stenometer/stenometer/webhooks"
 )
+
+// persistEvery is the pause between two attempts to store a transcript while the database is away.
+const persistEvery = time.Second
 
 // result is what an attempt brought.
 type result struct {
@@ -52,7 +56,7 @@ func (s *Recordings) transcribe(ctx context.Context, row *models.Recording, toke
 			UpdateColumn("audio_duration", seconds).Error
 	})
 	if err != nil {
-		return result{}, fmt.Errorf("note the length: %w", err)
+		return result{}, s.later(ctx, "note the length", err)
 	}
 	began := s.Now()
 	transcript, err := s.Transcriber.Transcribe(ctx, speech.Audio{Path: path, Info: info, Length: length}, requestOf(*row))
@@ -80,6 +84,9 @@ func (s *Recordings) fetch(ctx context.Context, key string) (path string, forget
 		return "", nil, fmt.Errorf("open the audio: %w", err)
 	}
 	defer closing(reader)
+	if free, err := s.Free(); err != nil || free-reader.Size() < s.ReserveBytes {
+		return "", nil, fmt.Errorf("fetch the audio: %w", errors.Join(err, syscall.ENOSPC))
+	}
 	temp, err := os.CreateTemp(s.TempDir, "work-*")
 	if err != nil {
 		return "", nil, fmt.Errorf("make a temporary file: %w", err)
@@ -94,12 +101,13 @@ func (s *Recordings) fetch(ctx context.Context, key string) (path string, forget
 }
 
 // finish stores the transcript and completes the recording in one transaction, if the work still is this worker's.
-// It goes through with it when the job is being stopped: the words are there and may have been paid for.
+// It goes through with it when the job is being stopped, and for a minute when the database is away: the words are
+// there and may have been paid for.
 func (s *Recordings) finish(ctx context.Context, row models.Recording, token string, began time.Time, done result) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer cancel()
 	now := s.moment()
-	err := s.db.Transaction(ctx, func(tx *gorm.DB) error {
+	err := s.persist(ctx, func(tx *gorm.DB) error {
 		err := s.end(tx, row.ID, token, map[string]any{
 			"status": StatusCompleted, "completed_at": now, "updated_at": now, "error_message": nil, "error_code": nil,
 			"processing_seconds":             max(0, now.Sub(began).Seconds()),
@@ -125,6 +133,23 @@ func (s *Recordings) finish(ctx context.Context, row models.Recording, token str
 		s.Transcribed(done.transcript.Engine, done.length)
 	}
 	return err
+}
+
+// persist makes the change, again and again while the database is busy or away and ctx lasts: an engine that has
+// answered is not asked, and paid, again because a database restarts.
+func (s *Recordings) persist(ctx context.Context, change func(tx *gorm.DB) error) error {
+	for {
+		err := s.db.Transaction(ctx, change)
+		if !models.IsBusy(err) {
+			return err
+		}
+		s.Logger.WarnContext(ctx, "the database is away; a transcript waits to be stored", "error", err.Error())
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(persistEvery):
+		}
+	}
 }
 
 // end moves the recording out of PROCESSING, if it is there and this worker's; errNotWanted if it is not.
@@ -195,6 +220,6 @@ func (s *Recordings) fail(ctx context.Context, id, jobID int64, cause error) err
 	if err != nil {
 		return fmt.Errorf("fail recording %d: %w", id, err)
 	}
-	s.Logger.ErrorContext(ctx, "recordings.transcription_failed", "recording", id, "code", code, "error", cause.Error())
+	s.Logger.ErrorContext(ctx, "transcription failed", "recording", id, "code", code, "error", cause.Error())
 	return nil
 }

@@ -31,8 +31,8 @@ type Filter struct {
 	Inbox, Starred, Archived *bool
 	// ByMeeting makes From and Until look at the date of the meeting instead of that of the upload.
 	ByMeeting bool
-	// From is the first moment, Until the last; Before the first that is too late.
-	From, Until, Before *time.Time
+	// From is the first moment, Until the last.
+	From, Until *time.Time
 	// UpdatedAfter keeps what was changed later than that.
 	UpdatedAfter *time.Time
 	// SortBy is a name of the contract; one that is not known is "created_at".
@@ -105,7 +105,7 @@ func (f Filter) apply(query *gorm.DB) *gorm.DB {
 		condition string
 		at        *time.Time
 	}{
-		{date + " >= ?", f.From}, {date + " <= ?", f.Until}, {date + " < ?", f.Before}, {"updated_at > ?", f.UpdatedAfter},
+		{date + " >= ?", f.From}, {date + " <= ?", f.Until}, {"updated_at > ?", f.UpdatedAfter},
 	} {
 		if bound.at != nil {
 			query = query.Where(bound.condition, bound.at.UTC())

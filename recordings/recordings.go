@@ -106,9 +106,12 @@ func notFound() *problems.Error {
 	return problems.New(problems.NotFound, "There is no such recording.")
 }
 
-// unavailable says what was attempted, and tells a database that is busy or away from one that has a fault.
+// unavailable says what was attempted, and tells a database that is full, busy or away from one that has a fault.
 func unavailable(attempt string, err error) error {
 	err = fmt.Errorf("%s: %w", attempt, err)
+	if models.IsFull(err) {
+		return problems.New(problems.StorageFull, "The server's disk is full; nothing was changed.").Because(err)
+	}
 	if models.IsBusy(err) {
 		return problems.New(problems.DatabaseUnavailable, "The database did not answer in time; try again.").
 			Because(err).After(2 * time.Second)

@@ -105,7 +105,7 @@ func (f *incoming) copy(object io.Writer, part io.Reader) error {
 		if _, err := to.Write(buffer[:n]); err != nil {
 			return storageProblem("write the file", err)
 		}
-		if readErr == io.EOF { //nolint:errorlint // a wrapped EOF is a file that was cut short
+		if readErr == io.EOF { // a wrapped EOF is a file that was cut short
 			return nil
 		}
 		if readErr != nil {
@@ -150,7 +150,7 @@ func (f *incoming) discard(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
 	defer cancel()
 	if err := f.service.Files.Delete(ctx, f.key); err != nil && gcerrors.Code(err) != gcerrors.NotFound {
-		f.service.Logger.WarnContext(ctx, "recordings.discard", "key", f.key, "error", err.Error())
+		f.service.Logger.WarnContext(ctx, "the file of a refused upload could not be removed", "key", f.key, "error", err.Error())
 	}
 }
 
@@ -160,7 +160,7 @@ func (f *incoming) forget() {
 		return
 	}
 	if err := os.Remove(f.temp); err != nil && !errors.Is(err, os.ErrNotExist) {
-		f.service.Logger.Warn("recordings.forget", "path", f.temp, "error", err.Error())
+		f.service.Logger.Warn("a temporary copy could not be removed", "path", f.temp, "error", err.Error())
 	}
 }
 

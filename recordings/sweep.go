@@ -38,7 +38,7 @@ func (s *Recordings) Start(ctx context.Context) {
 		defer ticker.Stop()
 		for {
 			if _, err := s.Sweep(ctx); err != nil && ctx.Err() == nil {
-				s.Logger.ErrorContext(ctx, "recordings.sweep", "error", err.Error())
+				s.Logger.ErrorContext(ctx, "the sweep for leftover files failed", "error", err.Error())
 			}
 			select {
 			case <-ctx.Done():
@@ -84,7 +84,7 @@ func (s *Recordings) Sweep(ctx context.Context) (Sweep, error) {
 	}
 	found.Unreferenced = len(unreferenced)
 	if found.TempFiles+found.Unreferenced+found.Missing > 0 {
-		s.Logger.WarnContext(ctx, "recordings.sweep", "temp_files", found.TempFiles,
+		s.Logger.WarnContext(ctx, "leftover or missing files found", "temp_files", found.TempFiles,
 			"unreferenced", found.Unreferenced, "missing", found.Missing, "remove", s.SweepRemove)
 	}
 	if !s.SweepRemove {
@@ -120,7 +120,7 @@ func (s *Recordings) removeUnreferenced(ctx context.Context, key string) (bool, 
 	if err := s.Files.Delete(ctx, key); err != nil && gcerrors.Code(err) != gcerrors.NotFound {
 		return false, fmt.Errorf("remove a stored file: %w", err)
 	}
-	s.Logger.InfoContext(ctx, "recordings.swept", "key", key)
+	s.Logger.InfoContext(ctx, "a stored file without a recording was removed", "key", key)
 	return true, nil
 }
 
@@ -181,7 +181,7 @@ func (s *Recordings) compare(ctx context.Context, folder string, old time.Time) 
 		}
 		if gone {
 			missing++
-			s.Logger.ErrorContext(ctx, "recordings.audio_missing", "recording", id, "key", key)
+			s.Logger.ErrorContext(ctx, "the audio of a recording is missing from the storage", "recording", id, "key", key)
 		}
 	}
 	return unreferenced, missing, nil

@@ -135,8 +135,10 @@ func (s *Recordings) newRow(p auth.Principal, file *incoming, said about, info m
 // applyHints writes the given hints over a row's own; blank ones clear them.
 func applyHints(row *models.Recording, hints Hints) {
 	for _, hint := range []struct{ to, given **string }{
-		{&row.Language, &hints.Language}, {&row.Hotwords, &hints.Hotwords},
-		{&row.InitialPrompt, &hints.InitialPrompt}, {&row.Model, &hints.Model},
+		{&row.Language, &hints.Language},
+		{&row.Hotwords, &hints.Hotwords},
+		{&row.InitialPrompt, &hints.InitialPrompt},
+		{&row.Model, &hints.Model},
 	} {
 		if *hint.given == nil {
 			continue

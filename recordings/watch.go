@@ -24,7 +24,7 @@ type held struct {
 func (s *Recordings) takeSlot(ctx context.Context, row models.Recording) (*held, error) {
 	slot, ok, err := s.Slots.Acquire(ctx, row.OrganizationID)
 	if err != nil {
-		s.Logger.WarnContext(ctx, "recordings.slot", "recording", row.ID, "error", err.Error())
+		s.Logger.WarnContext(ctx, "the job slots could not be asked for a job; it waits", "recording", row.ID, "error", err.Error())
 		return nil, river.JobSnooze(storageWait)
 	}
 	if !ok {
@@ -49,7 +49,7 @@ func (h *held) renew(ctx context.Context) {
 		}
 	}
 	if err != nil || !ok {
-		h.service.Logger.WarnContext(ctx, "recordings.slot_lost", "organization", h.organization, "error", err)
+		h.service.Logger.WarnContext(ctx, "a job slot was lost; the work goes on without", "organization", h.organization, "error", err)
 		return
 	}
 	h.renewed = h.service.Now()
@@ -62,7 +62,7 @@ func (h *held) release(ctx context.Context) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if err := h.slot.Release(ctx); err != nil {
-		h.service.Logger.WarnContext(ctx, "recordings.slot_release", "organization", h.organization, "error", err.Error())
+		h.service.Logger.WarnContext(ctx, "a job slot could not be given back", "organization", h.organization, "error", err.Error())
 	}
 }
 

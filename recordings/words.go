@@ -3,6 +3,7 @@ package recordings
 import (
 	"context"
 	"errors"
+	"syscall"
 
 	"github.com/stenometer/stenometer/jobs"
 	"github.com/stenometer/stenometer/media"
@@ -36,6 +37,8 @@ func reason(err error) (code, message string) {
 		return "too_long", "The audio is longer than this server transcribes."
 	case errors.Is(err, media.ErrNotMedia):
 		return "invalid_media", "The file could not be decoded to its end."
+	case errors.Is(err, syscall.ENOSPC):
+		return "storage_full", "The server had no room left to work on the recording."
 	case errors.Is(err, jobs.ErrKilled):
 		return "interrupted", "The server stopped each time that it worked on this recording."
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, media.ErrBounds):

@@ -126,7 +126,7 @@ func (s *Recordings) charge(ctx context.Context, row models.Recording) error {
 	}
 	wait, err := s.Allowance.ChargeWork(ctx, row.UserID, row.OrganizationID)
 	if err != nil {
-		s.Logger.WarnContext(ctx, "recordings.charge", "recording", row.ID, "error", err.Error())
+		s.Logger.WarnContext(ctx, "the AI limits could not be asked for a job; it waits", "recording", row.ID, "error", err.Error())
 		return river.JobSnooze(storageWait)
 	}
 	if wait > 0 {
@@ -165,7 +165,7 @@ func (s *Recordings) claim(ctx context.Context, row *models.Recording) (token st
 	if err != nil {
 		return "", s.later(ctx, "claim the recording", err)
 	}
-	s.Logger.InfoContext(ctx, "recordings.transcription_started", "recording", row.ID, "job", row.JobID)
+	s.Logger.InfoContext(ctx, "transcription started", "recording", row.ID, "job", row.JobID)
 	return token, nil
 }
 
@@ -184,7 +184,7 @@ func (s *Recordings) announce(tx *gorm.DB, event webhooks.Type, row models.Recor
 // later puts the job back for a moment when the database cannot be asked now: that is no failure of the recording.
 func (s *Recordings) later(ctx context.Context, attempt string, err error) error {
 	if models.IsBusy(err) && ctx.Err() == nil {
-		s.Logger.WarnContext(ctx, "recordings.database", "attempt", attempt, "error", err.Error())
+		s.Logger.WarnContext(ctx, "the database could not be asked for a job; it waits", "attempt", attempt, "error", err.Error())
 		return river.JobSnooze(storageWait)
 	}
 	return fmt.Errorf("%s: %w", attempt, err)

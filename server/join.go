@@ -29,8 +29,9 @@ const (
 	// maxJobs is how many transcriptions one process works at once, over all organizations. Each may hold a media
 	// child process or wait for a speech engine.
 	maxJobs = 8
-	// slotLife is how long a job slot outlives a dead process.
-	slotLife = 30 * time.Second
+	// slotLife is how long a job slot outlives a dead process. Whoever takes its jobs over waits for their slots too,
+	// so it stays well below the half minute within which a killed process's work is resumed.
+	slotLife = 15 * time.Second
 	// watchEvery is how often a worker asks whether its work is still wanted: a deletion stops it within that.
 	watchEvery = time.Second
 	// workTimeout bounds one attempt at a transcription, however long the audio and slow the engine.
@@ -42,7 +43,7 @@ const (
 // join makes the parts that need the opened storages and wires them together.
 func (s *Server) join() error {
 	logger := s.program.Logger
-	toolbox, err := media.New(media.Options{Logger: logger})
+	toolbox, err := media.New(media.Options{Room: s.room, Logger: logger})
 	if err != nil {
 		return fmt.Errorf("preparing the media programs: %w", err)
 	}
@@ -60,7 +61,7 @@ func (s *Server) join() error {
 	})
 	s.recordings = recordings.New(s.db, s.recordingOptions(toolbox, transcriber))
 	s.watch = &watch{
-		db: s.db, files: s.files, counts: s.counts, jobs: s.jobs, metrics: s.metrics, logger: logger, now: s.now,
+		db: s.db, files: filesAnswer(s.config, s.files), counts: s.counts, jobs: s.jobs, metrics: s.metrics, logger: logger, now: s.now,
 		inMemory: s.config.RateLimitStorageURI.Scheme() == memoryScheme,
 	}
 	recordings.RegisterWorkers(s.jobs, s.recordings)
@@ -136,14 +137,11 @@ func (s *Server) recordingOptions(toolbox *media.Media, transcriber *speech.Tran
 // localPath tells where a stored file lies when the storage is a folder of this machine, so that a job can read it
 // in place; nil when it is not.
 func (s *Server) localPath() func(key string) string {
-	if s.config.FileStorageURL.Scheme() != "file" {
+	folder, local := filesFolder(s.config)
+	if !local {
 		return nil
 	}
-	folder, err := url.Parse(s.config.FileStorageURL.Reveal())
-	if err != nil {
-		return nil // openFiles has refused it before
-	}
-	return func(key string) string { return filepath.Join(folder.Host+folder.Path, filepath.FromSlash(key)) }
+	return func(key string) string { return filepath.Join(folder, filepath.FromSlash(key)) }
 }
 
 func (s *Server) guardOptions(addresses *auth.Addresses) auth.Options {

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -57,9 +58,23 @@ func (r *Running) Server() *Server {
 type gate struct {
 	starting http.Handler
 	server   atomic.Pointer[Server]
+	// inside is held for reading by each request.
+	inside sync.RWMutex
+}
+
+// empty is closed when no request is inside; those that come after the call wait for ever.
+func (g *gate) empty() <-chan struct{} {
+	empty := make(chan struct{})
+	go func() {
+		g.inside.Lock()
+		close(empty)
+	}()
+	return empty
 }
 
 func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	g.inside.RLock()
+	defer g.inside.RUnlock()
 	if s := g.server.Load(); s != nil {
 		s.Handler().ServeHTTP(w, r)
 		return
@@ -126,13 +141,12 @@ func (r *Running) run(ctx context.Context, cfg *config.Config, program Program) 
 		MaxHeaderBytes:    maxHeaderBytes,
 		ErrorLog:          slog.NewLogLogger(program.Logger.Handler(), slog.LevelDebug),
 	}
-	served := make(chan error, 1)
+	served := make(chan struct{})
 	go func() {
-		err := web.Serve(r.listener)
-		if !errors.Is(err, http.ErrServerClosed) {
+		defer close(served)
+		if err := web.Serve(r.listener); !errors.Is(err, http.ErrServerClosed) {
 			cancel(fmt.Errorf("serving HTTP: %w", err))
 		}
-		served <- err
 	}()
 	program.Logger.Info("listening", "address", r.Address(), "version", program.Version, "role", string(program.Role))
 
@@ -149,7 +163,7 @@ func (r *Running) run(ctx context.Context, cfg *config.Config, program Program) 
 		if errors.Is(err, context.Canceled) {
 			err = nil
 		}
-	} else if ctx.Err() != nil && context.Cause(ctx) == ctx.Err() {
+	} else if errors.Is(context.Cause(ctx), context.Canceled) {
 		err = nil // told to stop while starting
 	}
 	return errors.Join(err, r.stop(cfg, program, web, s, served))
@@ -172,22 +186,42 @@ func build(ctx context.Context, cfg *config.Config, program Program) (*Server, e
 	}
 }
 
-// stop ends what run began, within SHUTDOWN_TIMEOUT_SECONDS.
-func (r *Running) stop(cfg *config.Config, program Program, web *http.Server, s *Server, served <-chan error) error {
+// stop ends what run began, within SHUTDOWN_TIMEOUT_SECONDS. Jobs go back to the queue at once. Requests have three
+// quarters of the time: those that take longer are cut off, so that what they leave can still be put in order.
+func (r *Running) stop(cfg *config.Config, program Program, web *http.Server, s *Server, served <-chan struct{}) error {
 	ctx, cancel := context.WithTimeout(context.Background(), cfg.ShutdownTimeout)
 	defer cancel()
 	program.Logger.Info("stopping")
+	working := make(chan error, 1)
 	if s != nil {
 		s.watch.stopping()
+		go func() { working <- s.jobs.Stop(ctx) }()
+	} else {
+		working <- nil
 	}
-	err := web.Shutdown(ctx)
-	if err != nil {
-		err = errors.Join(fmt.Errorf("ending requests: %w", err), web.Close())
-	}
+	err := r.endRequests(ctx, cfg.ShutdownTimeout*3/4, web)
 	<-served
+	err = errors.Join(err, <-working)
 	if s != nil {
 		err = errors.Join(err, s.Stop(ctx), s.Close())
 	}
 	program.Logger.Info("stopped")
+	return err
+}
+
+// endRequests takes no new request and waits for those at work, cutting off their connections after a while. The
+// handlers of the ones that are cut off clean up before it returns, as long as ctx allows.
+func (r *Running) endRequests(ctx context.Context, patience time.Duration, web *http.Server) error {
+	draining, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	err := web.Shutdown(draining)
+	if err == nil {
+		return nil
+	}
+	err = errors.Join(fmt.Errorf("ending requests: %w", err), web.Close())
+	select {
+	case <-r.gate.empty():
+	case <-ctx.Done():
+	}
 	return err
 }

@@ -2,9 +2,11 @@ package server
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"os"
+	"syscall"
 	"time"
 
 	"gocloud.dev/blob"
@@ -27,7 +29,7 @@ type counts interface {
 // openCounts opens what RATELIMIT_STORAGE_URI names. A storage that refuses our name or password is an error here,
 // so that the server does not start unguarded.
 func openCounts(ctx context.Context, cfg *config.Config, now func() time.Time) (counts, error) {
-	if cfg.RateLimitStorageURI.Scheme() == "memory" {
+	if cfg.RateLimitStorageURI.Scheme() == memoryScheme {
 		return limits.NewMemory(now), nil
 	}
 	return limits.OpenRedis(ctx, cfg.RateLimitStorageURI.Reveal(), limits.RedisOptions{Now: now})
@@ -53,4 +55,47 @@ func openFiles(ctx context.Context, address string) (*blob.Bucket, error) {
 		NoTempDir:   true,
 		Metadata:    fileblob.MetadataDontWrite,
 	})
+}
+
+// filesFolder is the folder of the files, where their storage is one of this machine.
+func filesFolder(cfg *config.Config) (folder string, local bool) {
+	if cfg.FileStorageURL.Scheme() != "file" {
+		return "", false
+	}
+	parsed, err := url.Parse(cfg.FileStorageURL.Reveal())
+	if err != nil {
+		return "", false // openFiles has refused it before
+	}
+	return parsed.Host + parsed.Path, true
+}
+
+// filesAnswer asks whether the storage of the files can be used. A folder is looked at itself: for the bucket one
+// that is gone is empty.
+func filesAnswer(cfg *config.Config, files *blob.Bucket) func(ctx context.Context) error {
+	return func(ctx context.Context) error {
+		if folder, local := filesFolder(cfg); local {
+			return usable(folder)
+		}
+		ok, err := files.IsAccessible(ctx)
+		if err == nil && !ok {
+			err = errors.New("the bucket is not accessible")
+		}
+		return err
+	}
+}
+
+// usable reports why files could not be stored in the folder.
+func usable(folder string) error {
+	info, err := os.Stat(folder)
+	if err != nil {
+		return err
+	}
+	if !info.IsDir() {
+		return &os.PathError{Op: "store files in", Path: folder, Err: syscall.ENOTDIR}
+	}
+	const enterAndWrite = 1 | 2 // X_OK | W_OK
+	if err := syscall.Access(folder, enterAndWrite); err != nil {
+		return &os.PathError{Op: "store files in", Path: folder, Err: err}
+	}
+	return nil
 }

@@ -8,8 +8,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"gocloud.dev/blob"
-
 	"github.com/stenometer/stenometer/api/health"
 	"github.com/stenometer/stenometer/jobs"
 	"github.com/stenometer/stenometer/limits"
@@ -30,8 +28,9 @@ const (
 
 // watch knows how the server stands: for readyz, for the log, and for the metrics.
 type watch struct {
-	db       *models.DB
-	files    *blob.Bucket
+	db *models.DB
+	// files asks whether the file storage can be used.
+	files    func(ctx context.Context) error
 	counts   counts
 	jobs     *jobs.Jobs
 	inMemory bool
@@ -133,9 +132,7 @@ func (w *watch) report(ctx context.Context) health.Report {
 		report.Faults = append(report.Faults, "stopping")
 	}
 	fault("the database does not answer", w.db.Ping(ctx))
-	if ok, err := w.files.IsAccessible(ctx); err != nil || !ok {
-		fault("the file storage does not answer", errorOr(err, "the bucket is not accessible"))
-	}
+	fault("the file storage does not answer", w.files(ctx))
 	if err := w.counts.Ping(ctx); err != nil {
 		// Handled by policy: requests are refused with 503 until it is back, and probes must not make it worse.
 		w.logger.Warn("the storage of the limits does not answer", "error", err.Error())
@@ -145,11 +142,4 @@ func (w *watch) report(ctx context.Context) health.Report {
 		report.Warnings = append(report.Warnings, severalInMemory(int(processes)))
 	}
 	return report
-}
-
-func errorOr(err error, text string) error {
-	if err != nil {
-		return err
-	}
-	return fmt.Errorf("%s", text)
 }

@@ -50,7 +50,7 @@ type build struct {
 	failed error
 }
 
-// builds holds what was built; it is written once per kind.
+// builds are the binaries that every test of the calling package shares; each is written once.
 var builds = struct{ instrumented, plain build }{}
 
 // Binary is the path of the server, built with the race detector.
