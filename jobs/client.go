@@ -117,7 +117,7 @@ var (
 type retryPolicy struct{ base time.Duration }
 
 func (p retryPolicy) NextRetry(job *rivertype.JobRow) time.Time {
-	return time.Now().Add(p.wait(len(job.Errors)+1, 0.9+0.2*rand.Float64()))
+	return time.Now().Add(p.wait(len(job.Errors)+1, 0.9+0.2*rand.Float64())) //nolint:gosec // spreads retries; nobody gains by guessing
 }
 
 func (p retryPolicy) wait(failures int, jitter float64) time.Duration {

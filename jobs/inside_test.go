@@ -34,8 +34,14 @@ func TestNobodyIsJudgedRightAfterAnOutage(t *testing.T) {
 		after  time.Duration
 		judges bool
 	}{
-		{0, false}, {2 * time.Second, false}, {2 * time.Second, true}, {2 * time.Second, true},
-		{6 * time.Second, false}, {2 * time.Second, false}, {2 * time.Second, true}, {5 * time.Second, true},
+		{0, false},
+		{2 * time.Second, false},
+		{2 * time.Second, true},
+		{2 * time.Second, true},
+		{6 * time.Second, false},
+		{2 * time.Second, false},
+		{2 * time.Second, true},
+		{5 * time.Second, true},
 	} {
 		now = now.Add(step.after)
 		if got := p.renewed(now); got != step.judges {

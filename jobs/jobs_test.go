@@ -140,7 +140,7 @@ func receive[T any](t testing.TB, from <-chan T, what string) T {
 // until waits for a state of the database that comes without a signal.
 func until(t testing.TB, what string, holds func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(patienceOfTests); !holds(); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(patienceOfTests); !holds(); time.Sleep(20 * time.Millisecond) { //nolint:forbidigo // looks again, up to a deadline
 		if time.Now().After(deadline) {
 			t.Fatalf("waited %s in vain for: %s", patienceOfTests, what)
 		}

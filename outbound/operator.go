@@ -45,7 +45,8 @@ func Operator(timeout time.Duration) *http.Client {
 	}
 }
 
-// ReadAll reads an answer's body of at most most bytes. A longer one is ErrTooLarge, and no more of it is read.
+// ReadAll reads an answer's body, which may have as many bytes as most says. A longer one is ErrTooLarge, and no more
+// of it is read.
 func ReadAll(body io.Reader, most int64) ([]byte, error) {
 	read, err := io.ReadAll(io.LimitReader(body, most+1))
 	if err != nil {

@@ -26,13 +26,11 @@ var (
 	BadRequest             = Kind{"bad_request", http.StatusBadRequest, "The request could not be read: malformed JSON, a malformed form, or a body cut short."}
 	InvalidParameter       = Kind{"invalid_parameter", http.StatusBadRequest, "A field or query parameter has a value outside what is allowed; the error names both."}
 	InvalidMedia           = Kind{"invalid_media", http.StatusBadRequest, "The file is empty, or is not audio or video that can be decoded."}
-	NoTranscript           = Kind{"no_transcript", http.StatusBadRequest, "The recording has no usable transcript (none yet, or no speech was found)."}
 	NoTimings              = Kind{"no_timings", http.StatusBadRequest, "The transcript has no times, so that subtitles cannot be made of it."}
 	InvalidToken           = Kind{"invalid_token", http.StatusUnauthorized, "A credential was sent and is not valid: unknown, expired, revoked, malformed, two different ones, or in a place where it does not count."}
 	AuthenticationRequired = Kind{"authentication_required", http.StatusUnauthorized, "No credential was sent."}
 	InvalidCredentials     = Kind{"invalid_credentials", http.StatusUnauthorized, "The e-mail address or the password is wrong."}
 	InsufficientScope      = Kind{"insufficient_scope", http.StatusForbidden, "The token is valid but lacks a scope that the route asks for."}
-	InsufficientPermission = Kind{"insufficient_permission", http.StatusForbidden, "The account's role does not allow this."}
 	CrossOrigin            = Kind{"cross_origin", http.StatusForbidden, "A request that changes something came with a session cookie but from another site."}
 	RegistrationClosed     = Kind{"registration_closed", http.StatusForbidden, "This server does not take registrations."}
 	NotFound               = Kind{"not_found", http.StatusNotFound, "There is no such thing, or none that the caller may see."}
@@ -66,9 +64,9 @@ var (
 // Table lists every kind, in the order in which the user guide shows them.
 func Table() []Kind {
 	return []Kind{
-		BadRequest, InvalidParameter, InvalidMedia, NoTranscript, NoTimings, InvalidState,
+		BadRequest, InvalidParameter, InvalidMedia, NoTimings, InvalidState,
 		InvalidToken, AuthenticationRequired, InvalidCredentials,
-		InsufficientScope, InsufficientPermission, CrossOrigin, RegistrationClosed,
+		InsufficientScope, CrossOrigin, RegistrationClosed,
 		NotFound, MethodNotAllowed, RequestTimeout, Conflict, TokenLimitReached, PayloadTooLarge, UnsupportedMediaType,
 		RangeNotSatisfiable, TokenRateLimited, AccountRateLimited, UserRateLimited, UserAIRateLimited,
 		OrganizationRateLimited, AddressRateLimited, HeadersTooLarge,

@@ -25,11 +25,17 @@ type demoSegment struct {
 	EndTime   float64 `json:"end_time"`
 }
 
-// call sends one request and returns the answer's status, headers and body (at most 4 MiB of it).
-func (d *demoClient) call(ctx context.Context, method, path, contentType string, body io.Reader) (*http.Response, []byte, error) {
+// demoAnswer is an answer that was read: its status, headers and at most 4 MiB of its body.
+type demoAnswer struct {
+	status int
+	header http.Header
+	body   []byte
+}
+
+func (d *demoClient) call(ctx context.Context, method, path, contentType string, body io.Reader) (demoAnswer, error) {
 	request, err := http.NewRequestWithContext(ctx, method, d.address+path, body)
 	if err != nil {
-		return nil, nil, fmt.Errorf("building %s %s: %w", method, path, err)
+		return demoAnswer{}, fmt.Errorf("building %s %s: %w", method, path, err)
 	}
 	if d.token != "" {
 		request.Header.Set("Authorization", "Bearer "+d.token)
@@ -39,29 +45,29 @@ func (d *demoClient) call(ctx context.Context, method, path, contentType string,
 	}
 	response, err := d.http.Do(request)
 	if err != nil {
-		return nil, nil, fmt.Errorf("%s %s: %w", method, path, err)
+		return demoAnswer{}, fmt.Errorf("%s %s: %w", method, path, err)
 	}
 	defer response.Body.Close()
 	answer, err := io.ReadAll(io.LimitReader(response.Body, 4<<20))
 	if err != nil {
-		return nil, nil, fmt.Errorf("reading the answer of %s %s: %w", method, path, err)
+		return demoAnswer{}, fmt.Errorf("reading the answer of %s %s: %w", method, path, err)
 	}
-	return response, answer, nil
+	return demoAnswer{response.StatusCode, response.Header, answer}, nil
 }
 
 // expect sends one request, insists on a status and decodes the answer.
 func (d *demoClient) expect(ctx context.Context, status int, method, path, contentType string, body io.Reader, into any) error {
-	response, answer, err := d.call(ctx, method, path, contentType, body)
+	answer, err := d.call(ctx, method, path, contentType, body)
 	if err != nil {
 		return err
 	}
-	if response.StatusCode != status {
-		return fmt.Errorf("%s %s answered %d, not %d: %s", method, path, response.StatusCode, status, answer)
+	if answer.status != status {
+		return fmt.Errorf("%s %s answered %d, not %d: %s", method, path, answer.status, status, answer.body)
 	}
 	if into == nil {
 		return nil
 	}
-	if err := json.Unmarshal(answer, into); err != nil {
+	if err := json.Unmarshal(answer.body, into); err != nil {
 		return fmt.Errorf("decoding the answer of %s %s: %w", method, path, err)
 	}
 	return nil
@@ -151,19 +157,19 @@ func (d *demoClient) exhaust(ctx context.Context, out io.Writer, rates config.Ra
 		return fmt.Errorf("the demo needs API_TOKEN_RATE_LIMIT_READ, which is switched off")
 	}
 	for passed := range most + 1 {
-		response, answer, err := d.call(ctx, http.MethodGet, "/api/v1/recordings", "", nil)
+		answer, err := d.call(ctx, http.MethodGet, "/api/v1/recordings", "", nil)
 		if err != nil {
 			return err
 		}
-		switch response.StatusCode {
+		switch answer.status {
 		case http.StatusOK:
 			continue
 		case http.StatusTooManyRequests:
 			fmt.Fprintf(out, "rate limit   429 after %d more requests; Retry-After: %s s\n             %s\n",
-				passed, response.Header.Get("Retry-After"), bytes.TrimSpace(answer))
+				passed, answer.header.Get("Retry-After"), bytes.TrimSpace(answer.body))
 			return nil
 		default:
-			return fmt.Errorf("GET /api/v1/recordings answered %d: %s", response.StatusCode, answer)
+			return fmt.Errorf("GET /api/v1/recordings answered %d: %s", answer.status, answer.body)
 		}
 	}
 	return fmt.Errorf("%d requests in a row were let through: the guard does not guard", most+1)

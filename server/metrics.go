@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -23,7 +24,7 @@ func (s *Server) startMetrics(ctx context.Context) error {
 	s.metricsServer = &http.Server{Handler: mux, ReadHeaderTimeout: s.config.HeaderTimeout}
 	s.metricsServed = make(chan error, 1)
 	go func() { s.metricsServed <- s.metricsServer.Serve(listener) }()
-	s.program.Logger.Info("metrics", "address", listener.Addr().String())
+	s.program.Logger.Info("serving metrics", "address", listener.Addr().String())
 	return nil
 }
 
@@ -32,8 +33,16 @@ func (s *Server) stopMetrics(ctx context.Context) error {
 		return nil
 	}
 	err := s.metricsServer.Shutdown(ctx)
-	<-s.metricsServed
+	if ended := <-s.metricsServed; !errors.Is(ended, http.ErrServerClosed) {
+		err = errors.Join(err, fmt.Errorf("serving metrics: %w", ended))
+	}
 	return err
+}
+
+// room is the free space of the data folder without what DISK_RESERVE_MB keeps for the database.
+func (s *Server) room() (int64, error) {
+	free, err := freeSpace(s.config.DataDir)()
+	return free - int64(s.config.DiskReserveMB)<<20, err
 }
 
 // freeSpace tells how many bytes an ordinary user may still write to the disk of a folder.

@@ -93,7 +93,7 @@ func timed(words []wireWord) []word {
 func elements[T any](raw json.RawMessage, most int) (read []T, present bool, err error) {
 	decoder := json.NewDecoder(bytes.NewReader(raw))
 	if opening, err := decoder.Token(); err != nil || opening != json.Delim('[') {
-		return nil, false, nil
+		return nil, false, nil //nolint:nilerr // absent, as promised
 	}
 	for decoder.More() {
 		if len(read) == most {
@@ -138,7 +138,7 @@ func (n *number) UnmarshalJSON(raw []byte) error {
 	text := strings.Trim(string(raw), `" `)
 	value, err := strconv.ParseFloat(text, 64)
 	if err != nil || math.IsNaN(value) || math.IsInf(value, 0) {
-		return nil
+		return nil //nolint:nilerr // absent, as promised
 	}
 	n.value = &value
 	return nil

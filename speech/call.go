@@ -16,6 +16,8 @@ import (
 	"strconv"
 	"syscall"
 	"time"
+
+	"github.com/stenometer/stenometer/outbound"
 )
 
 const (
@@ -70,12 +72,12 @@ func (c caller) post(ctx context.Context, u upload) ([]byte, error) {
 		said, _ := io.ReadAll(io.LimitReader(response.Body, maxRefusal))
 		return nil, c.refusal(response, said)
 	}
-	body, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer+1))
+	body, err := outbound.ReadAll(response.Body, maxAnswer)
+	if errors.Is(err, outbound.ErrTooLarge) {
+		return nil, permanent(Unreadable, 0, "The transcription service's answer is too large")
+	}
 	if err != nil {
 		return nil, c.disconnected(ctx, err)
-	}
-	if len(body) > maxAnswer {
-		return nil, permanent(Unreadable, 0, "The transcription service's answer is too large")
 	}
 	return body, nil
 }

@@ -42,7 +42,7 @@ func (w *work) inParts(ctx context.Context, longest time.Duration) ([]piece, err
 		if !errors.As(err, &failure) || w.endsAll(failure, answered, len(pieces)) {
 			return nil, err
 		}
-		w.logger.Warn("speech.part_failed", "part", len(pieces)+1, "kind", failure.Kind, "status", failure.Status)
+		w.logger.Warn("a part could not be transcribed", "part", len(pieces)+1, "kind", failure.Kind, "status", failure.Status)
 		if hopeless(failure) {
 			end = source.Length // the rest would fare no better
 		}
@@ -117,7 +117,7 @@ func (w *work) attempt(ctx context.Context, audio Audio, most int) (Answer, erro
 		if tried >= allowed || failure.RetryAfter > w.maxWait {
 			return answer, err
 		}
-		w.logger.Info("speech.attempt_failed", "attempt", tried, "kind", failure.Kind, "status", failure.Status)
+		w.logger.Info("an attempt at transcribing failed", "attempt", tried, "kind", failure.Kind, "status", failure.Status)
 		if err := pause(ctx, max(wait, failure.RetryAfter)); err != nil {
 			return Answer{}, fmt.Errorf("transcribe: %w", err)
 		}

@@ -147,7 +147,7 @@ func (w *work) asItIs(ctx context.Context) ([]piece, error) {
 	if !refused(err) {
 		return w.whole(answer, err)
 	}
-	w.logger.Info("speech.converting_refused_format", "container", w.audio.Info.Container, "codec", w.audio.Info.Codec)
+	w.logger.Info("the engine refused the format; converting", "container", w.audio.Info.Container, "codec", w.audio.Info.Codec)
 	if w.fitsAsWAV(w.audio.Length) {
 		w.form = media.WAV()
 	}
@@ -201,7 +201,7 @@ func (w *work) switchToWAV(length time.Duration) bool {
 	if w.form.Name == media.WAV().Name || !w.fitsAsWAV(length) {
 		return false
 	}
-	w.logger.Info("speech.converting_refused_format", "container", w.form.Name, "codec", w.form.Name)
+	w.logger.Info("the engine refused the format; converting", "container", w.form.Name, "codec", w.form.Name)
 	w.form = media.WAV()
 	return true
 }

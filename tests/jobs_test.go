@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/stenometer/stenometer/tests/servertest"
+	"github.com/stenometer/stenometer/tests/testservices"
 )
 
 // lively are heartbeats that let a test see in seconds what takes half a minute by default.
@@ -71,11 +72,30 @@ func TestATranscriptionIsTakenOverByAnotherWorker(t *testing.T) {
 	killed := time.Now()
 	client.URL = second.URL
 	servertest.Eventually(t, 30*time.Second, "the second worker takes the job over", func() bool {
-		return containsAll(second.Logs(), `"recordings.transcription_started"`, fmt.Sprintf(`"recording":%d`, id))
+		return containsAll(second.Logs(), `"transcription started"`, fmt.Sprintf(`"recording":%d`, id))
 	})
 	t.Logf("taken over %v after the kill", time.Since(killed).Round(time.Millisecond))
 	client.AwaitStatus(id, 90*time.Second, "COMPLETED")
 	expectOneTranscript(t, client, id)
+}
+
+// Rule: the same with shared counts, where the killed process still holds all of the organization's job slots.
+func TestATakenOverTranscriptionDoesNotWaitForTheSlotsOfTheDead(t *testing.T) {
+	t.Parallel()
+	environment := quiet(t).With(servertest.Environment{
+		"RATELIMIT_STORAGE_URI": testservices.OwnRedis(t), "JOBS_MAX_CONCURRENT_PER_ORG": "1",
+	})
+	worker, client := signedUp(t, environment)
+	id := uploadSpeech(t, client)
+	client.AwaitStatus(id, 30*time.Second, "PROCESSING")
+	second := servertest.Start(t, environment, "--role", "worker")
+	worker.Kill()
+	killed := time.Now()
+	// Less than the 30 s that are promised: the slot was taken, and its life began, a while before the kill.
+	servertest.Eventually(t, 24*time.Second, "the second worker takes the job over", func() bool {
+		return containsAll(second.Logs(), `"transcription started"`, fmt.Sprintf(`"recording":%d`, id))
+	})
+	t.Logf("taken over %v after the kill", time.Since(killed).Round(time.Millisecond))
 }
 
 // Rule: an orderly stop loses no work: the running job goes back to the queue and the next process completes it.

@@ -20,8 +20,16 @@ import (
 
 // rows lists every struct of models/rows.go; TestEveryRowIsListed keeps it whole.
 var rows = []any{
-	models.Organization{}, models.User{}, models.Session{}, models.APIToken{}, models.ChangeCounter{}, models.Recording{},
-	models.Transcript{}, models.TranscriptSegment{}, models.OutboxEvent{}, models.Process{},
+	models.Organization{},
+	models.User{},
+	models.Session{},
+	models.APIToken{},
+	models.ChangeCounter{},
+	models.Recording{},
+	models.Transcript{},
+	models.TranscriptSegment{},
+	models.OutboxEvent{},
+	models.Process{},
 }
 
 // column is a column as a struct or a database describes it. Kind is one of whole, real, text, flag, time, bytes.

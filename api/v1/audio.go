@@ -55,7 +55,7 @@ func serveAudio(c echo.Context, audio *recordings.Audio, id int64) error {
 	return nil
 }
 
-// appliesTo reports whether the range is to be looked at at all: not when a condition on the file's tag says that
+// appliesTo reports whether the range counts: not when a condition on the file's tag says that
 // the client has the file already, or had another one.
 func appliesTo(header http.Header, hash string) bool {
 	if known := header.Get("If-None-Match"); known == "*" || strings.Contains(known, `"`+hash+`"`) {

@@ -95,13 +95,10 @@ func readDates(query url.Values, filter *recordings.Filter) error {
 	}{
 		{"date_from", func(at time.Time, _ bool) { filter.From = &at }},
 		{"date_to", func(at time.Time, dateOnly bool) {
-			if !dateOnly {
-				filter.Until = &at
-				return
+			if dateOnly {
+				at = at.AddDate(0, 0, 1).Add(-time.Microsecond) // a bare date includes its whole day
 			}
-			// A bare date includes its whole day.
-			next := at.AddDate(0, 0, 1)
-			filter.Before = &next
+			filter.Until = &at
 		}},
 		{"updated_since", func(at time.Time, _ bool) { filter.UpdatedAfter = &at }},
 	} {

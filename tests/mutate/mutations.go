@@ -16,8 +16,8 @@ func guardMutations() []mutation {
 	step := func(name, call string) mutation {
 		return mutation{name, "auth/guard.go", "			if err := " + call + "; err != nil {\n				return err\n			}\n", "", walk, []string{"./tests"}}
 	}
-	door := func(name, old, new string) mutation {
-		return mutation{name, "routes/doors.go", old, new, walk, []string{"./tests"}}
+	door := func(name, standing, instead string) mutation {
+		return mutation{name, "routes/doors.go", standing, instead, walk, []string{"./tests"}}
 	}
 	return []mutation{
 		step("the guard does not authenticate", "g.authenticate(c, v)"),
@@ -35,8 +35,8 @@ func guardMutations() []mutation {
 
 // stackMutations take one limit out of every stack.
 func stackMutations() []mutation {
-	limit := func(plan, old, new string) mutation {
-		return mutation{"no row has the limit " + plan, "auth/stack.go", old, new, walk, []string{"./tests"}}
+	limit := func(plan, standing, instead string) mutation {
+		return mutation{"no row has the limit " + plan, "auth/stack.go", standing, instead, walk, []string{"./tests"}}
 	}
 	return []mutation{
 		limit("account", "add(TokenCallers, account)", "_ = account"),
