@@ -23,17 +23,19 @@ func IsBusy(err error) bool {
 			sqlite3.ErrFull, sqlite3.ErrIoErr,
 		}, inSQLite.Code)
 	}
+	var unreachable *pgconn.ConnectError
+	connecting := errors.As(err, &unreachable)
 	var inPostgres *pgconn.PgError
 	if errors.As(err, &inPostgres) {
 		// Classes: connection exception, insufficient resources, operator intervention (shutting down,
 		// starting up, canceled by a statement time-out), transaction rollback (deadlock, serialization).
 		busy := []string{"08", "53", "57", "40"}
 		return slices.ContainsFunc(busy, func(class string) bool { return strings.HasPrefix(inPostgres.Code, class) }) ||
-			inPostgres.Code == "55P03" // lock not available
+			inPostgres.Code == "55P03" || // lock not available
+			connecting && inPostgres.Code == "55000" // not accepting connections yet
 	}
-	var unreachable *pgconn.ConnectError
 	var network net.Error
-	return errors.As(err, &unreachable) || errors.As(err, &network) ||
+	return connecting || errors.As(err, &network) ||
 		errors.Is(err, driver.ErrBadConn) || errors.Is(err, sql.ErrConnDone) ||
 		errors.Is(err, context.DeadlineExceeded)
 }
