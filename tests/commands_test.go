@@ -158,7 +158,7 @@ func TestProbesAndMetrics(t *testing.T) {
 		t.Errorf("/metrics on the public address: %d, want 404", answer.Status)
 	}
 	metrics := process.Client("")
-	metrics.URL = "http://" + process.LogField("metrics", "address")
+	metrics.URL = "http://" + process.LogField("serving metrics", "address")
 	if answer := metrics.Get("/metrics"); answer.Status != http.StatusOK || !containsAll(string(answer.Body), "stenometer_") {
 		t.Errorf("metrics: %d", answer.Status)
 	}
