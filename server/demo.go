@@ -7,7 +7,9 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
+	"net/netip"
 	"os"
 	"slices"
 	"strings"
@@ -42,7 +44,7 @@ func demo(ctx context.Context, call Invocation, arguments []string) error {
 	}
 	defer remove()
 	call.Environment = environment
-	cfg, err := load(call)
+	cfg, err := loadFrom(call, noDotenv)
 	if err != nil {
 		return err
 	}
@@ -61,9 +63,10 @@ func demo(ctx context.Context, call Invocation, arguments []string) error {
 }
 
 // demoEnvironment puts the demo's data into a temporary folder, its server on a free port and its log at warnings, so
-// that the steps can be read; unless the caller chose. remove takes the folder away again.
+// that the steps can be read; unless the caller chose. What would lead away from the embedded parts is left out: the
+// demo makes an account, which has no place in a real database. remove takes the folder away again.
 func demoEnvironment(environment []string) (changed []string, remove func(), err error) {
-	changed, remove = slices.Clone(environment), func() {}
+	changed, remove = slices.DeleteFunc(slices.Clone(environment), leadsAway), func() {}
 	chosen := func(name string) bool {
 		return slices.ContainsFunc(environment, func(entry string) bool {
 			return strings.HasPrefix(entry, name+"=") && len(entry) > len(name)+1
@@ -86,11 +89,31 @@ func demoEnvironment(environment []string) (changed []string, remove func(), err
 	return changed, remove, nil
 }
 
+// leadsAway reports whether a setting would have the demo use something else than what is embedded.
+func leadsAway(entry string) bool {
+	name, _, _ := strings.Cut(entry, "=")
+	return slices.Contains([]string{"DATABASE_URL", "FILE_STORAGE_URL", "RATELIMIT_STORAGE_URI"}, name) ||
+		strings.HasPrefix(name, "TRANSCRIPTION_") || strings.HasPrefix(name, "ASR_")
+}
+
+// reachable is an address of the listener that a client on this machine can use: one that listens everywhere names no
+// host.
+func reachable(address string) string {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return address
+	}
+	if ip, err := netip.ParseAddr(host); err != nil || !ip.IsUnspecified() {
+		return address
+	}
+	return net.JoinHostPort("127.0.0.1", port)
+}
+
 func demoSteps(ctx context.Context, out io.Writer, running *Running, cfg *config.Config, leave bool) error {
-	client := &demoClient{address: "http://" + running.Address(), http: demoHTTP()}
+	client := &demoClient{address: "http://" + reachable(running.Address()), http: demoHTTP()}
 	fmt.Fprintf(out, "server       %s (data in %s)\n", client.address, cfg.DataDir)
 
-	token, err := demoAccount(ctx, running)
+	token, spare, err := demoAccount(ctx, running)
 	if err != nil {
 		return err
 	}
@@ -122,30 +145,32 @@ func demoSteps(ctx context.Context, out io.Writer, running *Running, cfg *config
 		fmt.Fprintln(out, "every step held")
 		return nil
 	}
-	fmt.Fprintf(out, "\nThe server stays up until it is interrupted. Try:\n\n  curl -H 'Authorization: Bearer %s' %s/api/v1/recordings\n\n", token, client.address)
+	fmt.Fprintf(out, "\nThe server stays up until it is interrupted. Try:\n\n  curl -H 'Authorization: Bearer %s' %s/api/v1/recordings\n\n", spare, client.address)
 	<-ctx.Done()
 	return nil
 }
 
-// demoAccount makes the demo's account and its token, beside the running server as the commands do.
-func demoAccount(ctx context.Context, running *Running) (token string, err error) {
+// demoAccount makes the demo's account and two tokens, beside the running server as the commands do: one that the steps
+// use up, and a spare one for the person who watches.
+func demoAccount(ctx context.Context, running *Running) (token, spare string, err error) {
 	s := running.Server()
 	if s == nil {
-		return "", running.Wait()
+		return "", "", running.Wait()
 	}
-	password := rand.Text()
 	user, err := s.accounts.Create(ctx, accounts.NewUser{
-		Email: "demo-" + strings.ToLower(rand.Text()) + "@example.org", Username: "demo-" + rand.Text(), Password: password, Role: "editor",
+		Email: "demo-" + strings.ToLower(rand.Text()) + "@example.org", Username: "demo-" + rand.Text(),
+		Password: rand.Text(), Role: "editor",
 	})
 	if err != nil {
-		return "", fmt.Errorf("making the demo's account: %w", err)
+		return "", "", fmt.Errorf("making the demo's account: %w", err)
 	}
-	name := "demo"
-	token, _, err = s.tokens.Create(ctx, tokens.Wish{UserID: user.ID, Name: &name})
-	if err != nil {
-		return "", fmt.Errorf("making the demo's token: %w", err)
+	plain := make([]string, 2)
+	for i, name := range []string{"demo", "spare"} {
+		if plain[i], _, err = s.tokens.Create(ctx, tokens.Wish{UserID: user.ID, Name: &name}); err != nil {
+			return "", "", fmt.Errorf("making the demo's tokens: %w", err)
+		}
 	}
-	return token, nil
+	return plain[0], plain[1], nil
 }
 
 // printComparison shows what was heard beside what was said and fails when nothing of use was heard.

@@ -89,9 +89,14 @@ func parse(call Invocation, flags *flag.FlagSet, arguments []string) error {
 	return nil
 }
 
-// load reads the configuration of an invocation and says its warnings.
-func load(call Invocation) (*config.Config, error) {
-	cfg, warnings, err := config.Load(call.Environment, ".env")
+// noDotenv is the file of settings of a command that reads none.
+const noDotenv = ""
+
+// load reads the configuration of an invocation and of the `.env` file beside it, and says its warnings.
+func load(call Invocation) (*config.Config, error) { return loadFrom(call, ".env") }
+
+func loadFrom(call Invocation, dotenv string) (*config.Config, error) {
+	cfg, warnings, err := config.Load(call.Environment, dotenv)
 	if err != nil {
 		return nil, fmt.Errorf("reading the configuration: %w", err)
 	}
