@@ -19,7 +19,7 @@ func (g *Guard) admit(c echo.Context, v *visit, stack []limits.Limit) error {
 		return nil
 	}
 	ctx := c.Request().Context()
-	decision, err := g.store.Take(ctx, stack)
+	decision, err := g.store.Take(ctx, stack, nil)
 	if err != nil {
 		return g.limitsUnavailable(ctx, err)
 	}

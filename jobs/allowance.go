@@ -38,7 +38,7 @@ func (a *Allowance) ChargeWork(ctx context.Context, userID, organizationID int64
 	if len(stack) == 0 {
 		return 0, nil
 	}
-	decision, err := a.store.Take(ctx, stack)
+	decision, err := a.store.Take(ctx, stack, nil)
 	if err != nil {
 		return 0, fmt.Errorf("charge a job to the AI limits of account %d: %w", userID, err)
 	}

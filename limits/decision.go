@@ -42,6 +42,14 @@ func (st stand) state(state *State, l *Limit, wall time.Time) {
 	state.Wait, state.Next, state.Whole = st.wait, st.next, st.whole
 }
 
+// statesIn is so many states, in the caller's room where that suffices. All of their fields are written by the store.
+func statesIn(room []State, n int) []State {
+	if cap(room) < n {
+		return make([]State, n)
+	}
+	return room[:n]
+}
+
 // bindingOf is the index of the state that a refusal names; -1 when none refuses.
 func bindingOf(states []State) int {
 	binding := -1

@@ -122,8 +122,10 @@ type Decision struct {
 
 // Store remembers what was admitted and decides. Every implementation passes limitstest.
 type Store interface {
-	// Take admits the whole stack and charges every limit, or refuses and changes nothing.
-	Take(ctx context.Context, stack []Limit) (Decision, error)
+	// Take admits the whole stack and charges every limit, or refuses and changes nothing. The decision's states are
+	// written over room from its beginning where it has the capacity, so that a caller that keeps it allocates
+	// nothing; nil has none.
+	Take(ctx context.Context, stack []Limit, room []State) (Decision, error)
 	// Peek tells how the limits stand and changes nothing. Costs are ignored.
 	Peek(ctx context.Context, stack []Limit) ([]State, error)
 	// Close releases what the store holds; it may be called twice.

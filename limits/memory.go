@@ -51,11 +51,11 @@ type place struct {
 }
 
 // Take implements Store. Its only error is a stack that no store can decide about.
-func (m *Memory) Take(_ context.Context, stack []Limit) (Decision, error) {
+func (m *Memory) Take(_ context.Context, stack []Limit, room []State) (Decision, error) {
 	if err := check(stack); err != nil {
 		return Decision{}, err
 	}
-	decision := Decision{Admitted: true, States: make([]State, len(stack)), Binding: -1}
+	decision := Decision{Admitted: true, States: statesIn(room, len(stack)), Binding: -1}
 	var few [6]place
 	places := few[:]
 	if len(stack) > len(few) {

@@ -28,7 +28,7 @@ func fromAddress(n int, figure int64, period time.Duration) []Limit {
 
 func mustTake(t testing.TB, m *Memory, stack []Limit) Decision {
 	t.Helper()
-	d, err := m.Take(t.Context(), stack)
+	d, err := m.Take(t.Context(), stack, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +134,7 @@ func TestMemoryNeverPassesUncounted(t *testing.T) {
 		for range rapid.IntRange(1, 200).Draw(t, "arrivals") {
 			clock.at = clock.at.Add(drawPause(period/2).Draw(t, "pause"))
 			n := rapid.IntRange(0, 5).Draw(t, "address")
-			d, err := m.Take(t.Context(), fromAddress(n, figure, period))
+			d, err := m.Take(t.Context(), fromAddress(n, figure, period), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -164,7 +164,7 @@ func TestMemorySweepsNothingThatCounts(t *testing.T) {
 		for range rapid.IntRange(1, 200).Draw(t, "arrivals") {
 			clock.at = clock.at.Add(drawPause(time.Minute/2).Draw(t, "pause").Truncate(time.Microsecond))
 			stack := drawStack(t, time.Minute)
-			d, err := all.Take(t.Context(), stack)
+			d, err := all.Take(t.Context(), stack, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -289,7 +289,7 @@ func BenchmarkMemoryTake(b *testing.B) {
 			ctx, stack, x := b.Context(), benchStack(17), uint64(88172645463325252)
 			for b.Loop() {
 				x = aim(stack, x, keys)
-				_, _ = m.Take(ctx, stack)
+				_, _ = m.Take(ctx, stack, nil)
 			}
 		})
 		b.Run(name+"/parallel", func(b *testing.B) {
@@ -298,7 +298,7 @@ func BenchmarkMemoryTake(b *testing.B) {
 				ctx, stack, x := b.Context(), benchStack(17), uint64(time.Now().UnixNano())|1
 				for pb.Next() {
 					x = aim(stack, x, keys)
-					_, _ = m.Take(ctx, stack)
+					_, _ = m.Take(ctx, stack, nil)
 				}
 			})
 		})

@@ -143,8 +143,8 @@ func (r *Redis) Close() error {
 }
 
 // Take implements Store.
-func (r *Redis) Take(ctx context.Context, stack []Limit) (Decision, error) {
-	states, admitted, err := r.run(ctx, "take", stack)
+func (r *Redis) Take(ctx context.Context, stack []Limit, room []State) (Decision, error) {
+	states, admitted, err := r.run(ctx, "take", stack, room)
 	if err != nil {
 		return Decision{}, err
 	}
@@ -153,11 +153,11 @@ func (r *Redis) Take(ctx context.Context, stack []Limit) (Decision, error) {
 
 // Peek implements Store.
 func (r *Redis) Peek(ctx context.Context, stack []Limit) ([]State, error) {
-	states, _, err := r.run(ctx, "peek", stack)
+	states, _, err := r.run(ctx, "peek", stack, nil)
 	return states, err
 }
 
-func (r *Redis) run(ctx context.Context, mode string, stack []Limit) (states []State, admitted bool, err error) {
+func (r *Redis) run(ctx context.Context, mode string, stack []Limit, room []State) (states []State, admitted bool, err error) {
 	if err := check(stack); err != nil {
 		return nil, false, err
 	}
@@ -183,7 +183,7 @@ func (r *Redis) run(ctx context.Context, mode string, stack []Limit) (states []S
 		return nil, false, unavailable("deciding about limits in Redis", fmt.Errorf("the script answered %d numbers for %d limits", len(answer), len(stack)))
 	}
 	wall := r.now()
-	states = make([]State, len(stack))
+	states = statesIn(room, len(stack))
 	for i := range stack {
 		n := answer[1+4*i:]
 		st := stand{used: n[0], wait: microseconds(n[1]), next: microseconds(n[2]), whole: microseconds(n[3])}

@@ -64,7 +64,7 @@ func readStack(figure int64, period time.Duration) []Limit {
 
 func admitted(t *testing.T, r *Redis, stack []Limit) bool {
 	t.Helper()
-	d, err := r.Take(t.Context(), stack)
+	d, err := r.Take(t.Context(), stack, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,7 +167,7 @@ func TestRedisStateThatIsNotOursAdmitsNothing(t *testing.T) {
 	r, stack := patient(t), readStack(2, time.Minute)
 	for _, foreign := range []string{"", "hello", "\xc1\xc1\xc1"} {
 		r.client.Set(t.Context(), r.key(&stack[1]), foreign, time.Minute)
-		d, err := r.Take(t.Context(), stack)
+		d, err := r.Take(t.Context(), stack, nil)
 		if !problems.Is(err, problems.LimitsUnavailable) || d.Admitted {
 			t.Errorf("%q is stored: admitted is %v, error %v", foreign, d.Admitted, err)
 		}
@@ -250,7 +250,7 @@ func (r *relay) uri() string { return "redis://" + r.listener.Addr().String() }
 func away(t *testing.T, r *Redis, what string) {
 	t.Helper()
 	start := time.Now()
-	d, err := r.Take(t.Context(), readStack(1000, time.Minute))
+	d, err := r.Take(t.Context(), readStack(1000, time.Minute), nil)
 	if !problems.Is(err, problems.LimitsUnavailable) || d.Admitted || problems.Of(err).RetryAfter < time.Second {
 		t.Errorf("%s: admitted is %v, error %v", what, d.Admitted, err)
 	}
@@ -282,7 +282,7 @@ func TestRedisThatIsGoneComesBack(t *testing.T) {
 	newRelay(t, first.listener.Addr().String())
 	deadline := time.Now().Add(5 * time.Second)
 	for {
-		d, err := r.Take(t.Context(), readStack(1000, time.Minute))
+		d, err := r.Take(t.Context(), readStack(1000, time.Minute), nil)
 		if err == nil && d.Admitted {
 			return
 		}
@@ -352,7 +352,7 @@ func TestRedisClosesTwice(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if _, err := r.Take(t.Context(), readStack(1, time.Minute)); err == nil {
+	if _, err := r.Take(t.Context(), readStack(1, time.Minute), nil); err == nil {
 		t.Error("a closed store decides")
 	}
 }

@@ -239,7 +239,7 @@ func TestALimitTakenByTheStoryIsTold(t *testing.T) {
 		table.Account("POST", "/api/tokens", func(c echo.Context, p auth.Principal) error {
 			decision, err := store.Take(c.Request().Context(), []limits.Limit{{
 				Plan: limits.TokenCreate, Key: limits.Key{Org: p.OrganizationID(), ID: p.UserID()}, Rate: perMinute(1)[0], Cost: 1,
-			}})
+			}}, nil)
 			if err != nil {
 				return err
 			}

@@ -174,11 +174,11 @@ type brokenStore struct {
 	err error
 }
 
-func (s *brokenStore) Take(ctx context.Context, stack []limits.Limit) (limits.Decision, error) {
+func (s *brokenStore) Take(ctx context.Context, stack []limits.Limit, room []limits.State) (limits.Decision, error) {
 	if s.err != nil {
 		return limits.Decision{}, s.err
 	}
-	return s.Store.Take(ctx, stack)
+	return s.Store.Take(ctx, stack, room)
 }
 
 func TestLimitsThatCannotBeCheckedLetNothingIn(t *testing.T) {

@@ -125,7 +125,7 @@ func (t *Tokens) charge(ctx context.Context, owner models.User) error {
 	if len(stack) == 0 {
 		return nil
 	}
-	decision, err := t.options.Limits.Take(ctx, stack)
+	decision, err := t.options.Limits.Take(ctx, stack, nil)
 	if err != nil {
 		return limits.Unavailable(err)
 	}

@@ -97,7 +97,7 @@ func (h *Handlers) failed(c echo.Context, failures []limits.Limit, answer error)
 	if len(failures) == 0 {
 		return answer
 	}
-	decision, err := h.Limits.Take(c.Request().Context(), failures)
+	decision, err := h.Limits.Take(c.Request().Context(), failures, nil)
 	if err != nil {
 		return limits.Unavailable(err)
 	}

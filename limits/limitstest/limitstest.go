@@ -108,7 +108,7 @@ func weighing(cost int64, l limits.Limit) limits.Limit {
 
 func take(t *testing.T, s Subject, stack ...limits.Limit) limits.Decision {
 	t.Helper()
-	d, err := s.Store.Take(t.Context(), stack)
+	d, err := s.Store.Take(t.Context(), stack, nil)
 	if err != nil {
 		t.Fatalf("Take: %v", err)
 	}

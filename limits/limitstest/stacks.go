@@ -142,7 +142,7 @@ func race(t *testing.T, s Subject, attempts int, stack func(i int) []limits.Limi
 		group.Go(func() {
 			<-start
 			for i := int(next.Add(1)); i <= attempts; i = int(next.Add(1)) {
-				d, err := s.Store.Take(t.Context(), stack(i))
+				d, err := s.Store.Take(t.Context(), stack(i), nil)
 				if err != nil {
 					t.Errorf("Take: %v", err)
 				}
@@ -231,7 +231,7 @@ func wrongStack(t *testing.T, s Subject) {
 		"weighs nothing":   weighing(0, one(limits.AccountRead, account5, per(1, time.Minute))),
 		"weighs below one": weighing(-3, one(limits.AccountRead, account5, per(1, time.Minute))),
 	} {
-		if d, err := s.Store.Take(t.Context(), []limits.Limit{good, wrong}); err == nil || d.Admitted {
+		if d, err := s.Store.Take(t.Context(), []limits.Limit{good, wrong}, nil); err == nil || d.Admitted {
 			t.Errorf("%s: Take admitted %v, error %v", name, d.Admitted, err)
 		}
 		if _, err := s.Store.Peek(t.Context(), []limits.Limit{good, wrong}); err == nil {
