@@ -136,13 +136,12 @@ func hopFromRight(lines []string, n int) (hop string, ok bool) {
 // parseHop reads an address with or without port, brackets and zone.
 func parseHop(hop string) (netip.Addr, bool) {
 	hop = strings.TrimSpace(hop)
+	if withPort, err := netip.ParseAddrPort(hop); err == nil { // first: so is every peer written
+		return withPort.Addr().WithZone("").Unmap(), true
+	}
 	addr, err := netip.ParseAddr(strings.TrimSuffix(strings.TrimPrefix(hop, "["), "]"))
 	if err != nil {
-		withPort, err := netip.ParseAddrPort(hop)
-		if err != nil {
-			return netip.Addr{}, false
-		}
-		addr = withPort.Addr()
+		return netip.Addr{}, false
 	}
 	return addr.WithZone("").Unmap(), true
 }

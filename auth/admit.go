@@ -3,46 +3,48 @@ package auth
 import (
 	"context"
 	"errors"
-	"log/slog"
-	"sync/atomic"
 
 	"github.com/labstack/echo/v4"
 
 	"github.com/stenometer/stenometer/limits"
+	"github.com/stenometer/stenometer/problems"
 )
 
 var errNoVisit = errors.New("the request did not pass the guard")
 
 // admit takes the one decision over the whole stack. A storage that cannot decide lets nothing in.
-func (g *Guard) admit(c echo.Context, v *visit, stack []limits.Limit) error {
+func (g *Guard) admit(c echo.Context, v *visit, store limits.Store, plans []*limits.Plan) error {
+	stack := g.stackOf(v.stackRoom[:0], plans, v.principal, v.counted)
 	if len(stack) == 0 {
 		return nil
 	}
 	ctx := c.Request().Context()
-	decision, err := g.store.Take(ctx, stack, nil)
+	decision, err := store.Take(ctx, stack, v.room())
 	if err != nil {
-		return g.limitsUnavailable(ctx, err)
+		return g.undecided(ctx, err)
 	}
-	g.outage.ended(g.logger)
 	if !decision.Admitted {
 		g.metrics.LimitRefused(decision.States[decision.Binding].Plan.Name)
 		return &limits.Refusal{Decision: decision}
 	}
-	v.states = append(v.states, decision.States...)
+	v.tell(decision.States)
 	return nil
 }
 
-func (g *Guard) limitsUnavailable(ctx context.Context, err error) error {
+// undecided counts a decision that the storage could not take. Any other error is a fault of the program, which lets
+// nothing in either and is logged as one.
+func (g *Guard) undecided(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	g.metrics.LimitsUnavailable()
-	g.outage.began(g.logger, err)
-	return limits.Unavailable(err)
+	if problems.Is(err, problems.LimitsUnavailable) {
+		g.metrics.LimitsUnavailable()
+	}
+	return err
 }
 
-// standing is the template of every limit that applies to a caller, over all routes.
-func (g *Guard) standing(p Principal) []limits.Limit {
+// standing is every limit that applies to a caller, over all routes.
+func (g *Guard) standing(p Principal) []*limits.Plan {
 	var plans []*limits.Plan
 	if p.via == ViaSession {
 		plans = append(plans, limits.SessionAddress)
@@ -55,26 +57,5 @@ func (g *Guard) standing(p Principal) []limits.Limit {
 	if p.via == ViaSession || (g.tokensManageByToken && p.scopes.Full()) {
 		plans = append(plans, limits.TokenCreate, limits.TokenChange)
 	}
-	var entries []limits.Limit
-	for _, plan := range plans {
-		for _, rate := range g.figures.of(plan) {
-			entries = append(entries, limits.Limit{Plan: plan, Rate: rate, Cost: 1})
-		}
-	}
-	return entries
-}
-
-// outage logs the first failure of the storage of the limits and its end, not each request between.
-type outage struct{ down atomic.Bool }
-
-func (o *outage) began(logger *slog.Logger, err error) {
-	if o.down.CompareAndSwap(false, true) {
-		logger.Error("the storage of the limits does not answer; requests are refused until it does", "error", err.Error())
-	}
-}
-
-func (o *outage) ended(logger *slog.Logger) {
-	if o.down.Load() && o.down.CompareAndSwap(true, false) {
-		logger.Info("the storage of the limits answers again")
-	}
+	return plans
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/stenometer/stenometer/limits"
 	"github.com/stenometer/stenometer/problems"
 )
 
@@ -59,7 +60,7 @@ func (g *Guard) byToken(c echo.Context, v *visit, cred credential) error {
 	}
 	v.principal = Principal{
 		userID: token.UserID, orgID: token.OrganizationID, tokenID: token.ID,
-		role: token.Role, scopes: token.Scopes, via: via,
+		role: token.Role, scopes: token.Scopes, via: via, lowered: token.RateLimits,
 	}
 	return nil
 }
@@ -98,7 +99,7 @@ func (g *Guard) unauthorized(c echo.Context, v *visit, kind problems.Kind, messa
 
 func (g *Guard) countFailure(c echo.Context, v *visit, refusal error) error {
 	g.metrics.Unauthorized()
-	if err := g.admit(c, v, forCaller(g.failures, Principal{}, v.counted)); err != nil {
+	if err := g.admit(c, v, g.stores(limits.OnWrite), []*limits.Plan{limits.AuthFailures}); err != nil {
 		return err
 	}
 	return refusal

@@ -3,6 +3,7 @@ package auth
 import (
 	"context"
 	"errors"
+	"net/netip"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -37,7 +38,7 @@ func (r *rows) FindToken(ctx context.Context, hash [32]byte) (Token, bool, error
 }
 
 func (r *rows) Changes(context.Context) (int64, error) { return r.changes.Load(), nil }
-func (r *rows) Used(int64, time.Time, string)          {}
+func (r *rows) Used(int64, time.Time, netip.Addr)      {}
 
 func (r *rows) set(hash [32]byte, token Token) {
 	r.mu.Lock()

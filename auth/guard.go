@@ -4,7 +4,6 @@
 package auth
 
 import (
-	"log/slog"
 	"net/http"
 	"time"
 
@@ -27,10 +26,11 @@ type Metrics interface {
 
 // Options is what a Guard is made of. All of it is required.
 type Options struct {
-	Tokens    TokenFinder
-	Sessions  SessionFinder
-	Limits    limits.Store
-	Figures   Figures
+	Tokens   TokenFinder
+	Sessions SessionFinder
+	// Limits is the store that decides about requests of a class.
+	Limits    func(limits.Class) limits.Store
+	InForce   *limits.InForce
 	Addresses *Addresses
 	// AllowQueryToken lets a full token stand in ?token= of a GET.
 	AllowQueryToken bool
@@ -38,7 +38,6 @@ type Options struct {
 	TokensManageByToken bool
 	Metrics             Metrics
 	Now                 func() time.Time
-	Logger              *slog.Logger
 }
 
 // Guard decides about every request of a guarded route. It is made once and is safe for concurrent use.
@@ -46,45 +45,36 @@ type Guard struct {
 	tokens    TokenFinder
 	lookups   *lookups
 	sessions  SessionFinder
-	store     limits.Store
-	figures   Figures
+	stores    func(limits.Class) limits.Store
+	inForce   *limits.InForce
 	addresses *Addresses
 
 	allowQueryToken     bool
 	tokensManageByToken bool
 
 	sameOrigin *http.CrossOriginProtection
-	failures   []limits.Limit
-	outage     outage
 	metrics    Metrics
 	now        func() time.Time
-	logger     *slog.Logger
 }
 
-// NewGuard makes a Guard. It panics when a plan has no entry in the figures.
+// NewGuard makes a Guard.
 func NewGuard(o Options) *Guard {
-	for _, plan := range limits.Plans() {
-		if _, ok := o.Figures[plan]; !ok {
-			panic("auth: no figure for the limit " + plan.Name)
-		}
-	}
-	g := &Guard{
+	return &Guard{
 		tokens: o.Tokens, lookups: newLookups(o.Tokens, maxRemembered), sessions: o.Sessions,
-		store: o.Limits, figures: o.Figures, addresses: o.Addresses,
+		stores: o.Limits, inForce: o.InForce, addresses: o.Addresses,
 		allowQueryToken: o.AllowQueryToken, tokensManageByToken: o.TokensManageByToken,
 		sameOrigin: http.NewCrossOriginProtection(),
-		metrics:    o.Metrics, now: o.Now, logger: o.Logger,
+		metrics:    o.Metrics, now: o.Now,
 	}
-	g.failures = template([]Stacked{{limits.AuthFailures, g.figures.of(limits.AuthFailures), AllCallers}}, AllCallers)
-	return g
 }
 
 // rule is a row with everything that is the same for each of its requests.
 type rule struct {
 	row       Row
 	scopes    []Scope
-	byToken   []limits.Limit
-	bySession []limits.Limit
+	store     limits.Store
+	byToken   []*limits.Plan
+	bySession []*limits.Plan
 }
 
 func (g *Guard) rule(row Row, scopes []Scope) rule {
@@ -97,7 +87,7 @@ func (g *Guard) rule(row Row, scopes []Scope) rule {
 		}
 	}
 	stack := g.Stack(row, scopes...)
-	return rule{row, scopes, template(stack, TokenCallers), template(stack, SessionCallers)}
+	return rule{row, scopes, g.stores(classOf(row, scopes...)), plansFor(stack, TokenCallers), plansFor(stack, SessionCallers)}
 }
 
 // RequireScope is the middleware of a route: who calls, may they, is the body of a size that is read here, and
@@ -119,7 +109,7 @@ func (g *Guard) RequireScope(row Row, scopes ...Scope) echo.MiddlewareFunc {
 			if err := checkDeclared(c.Request(), row); err != nil {
 				return err
 			}
-			if err := g.admit(c, v, forCaller(rule.stackOf(v.principal), v.principal, v.counted)); err != nil {
+			if err := g.admit(c, v, rule.store, rule.plansOf(v.principal)); err != nil {
 				return err
 			}
 			g.noteUse(v)
@@ -128,7 +118,7 @@ func (g *Guard) RequireScope(row Row, scopes ...Scope) echo.MiddlewareFunc {
 	}
 }
 
-func (r rule) stackOf(p Principal) []limits.Limit {
+func (r rule) plansOf(p Principal) []*limits.Plan {
 	if p.via == ViaSession {
 		return r.bySession
 	}
@@ -138,8 +128,8 @@ func (r rule) stackOf(p Principal) []limits.Limit {
 // Public is the admission of a row on which no credential is looked at. A request that presents a token is
 // counted apart from the others, so that a script never uses up what the browsers beside it need.
 func (g *Guard) Public(row Row) func(echo.Context) error {
-	stack := g.PublicStack(row)
-	byToken, bySession := template(stack, TokenCallers), template(stack, SessionCallers)
+	stack, store := g.PublicStack(row), g.stores(classOf(row))
+	byToken, bySession := plansFor(stack, TokenCallers), plansFor(stack, SessionCallers)
 	return func(c echo.Context) error {
 		if err := checkDeclared(c.Request(), row); err != nil {
 			return err
@@ -148,18 +138,18 @@ func (g *Guard) Public(row Row) func(echo.Context) error {
 			return nil
 		}
 		v := g.visit(c)
-		entries := bySession
+		plans := bySession
 		if presentsToken(c, g.allowQueryToken) {
-			entries = byToken
+			plans = byToken
 		}
-		return g.admit(c, v, forCaller(entries, Principal{}, v.counted))
+		return g.admit(c, v, store, plans)
 	}
 }
 
 // noteUse is queued only for requests that were let in: a refusal changes nothing.
 func (g *Guard) noteUse(v *visit) {
 	if v.principal.tokenID != 0 {
-		g.tokens.Used(v.principal.tokenID, g.now(), v.address.String())
+		g.tokens.Used(v.principal.tokenID, g.now(), v.address)
 	}
 }
 
@@ -169,9 +159,9 @@ func (g *Guard) Standing(c echo.Context) ([]limits.State, error) {
 	if v == nil {
 		return nil, errNoVisit
 	}
-	states, err := g.store.Peek(ctx, forCaller(g.standing(v.principal), v.principal, v.counted))
+	states, err := g.stores(limits.OnRead).Peek(ctx, g.stackOf(nil, g.standing(v.principal), v.principal, v.counted))
 	if err != nil {
-		return nil, g.limitsUnavailable(ctx, err)
+		return nil, g.undecided(ctx, err)
 	}
 	return states, nil
 }

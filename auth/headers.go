@@ -26,10 +26,5 @@ func (v *visit) writeHeaders(h http.Header) {
 		h.Set(cacheControl, "private, "+set)
 	}
 	h.Add(vary, varyPlaces)
-	if len(v.states) == 0 {
-		return
-	}
-	for name, values := range limits.Headers(v.states, v.refused, v.now()) {
-		h[name] = values
-	}
+	limits.WriteHeaders(h, v.states, v.refused, v.now())
 }

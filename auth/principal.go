@@ -2,7 +2,10 @@ package auth
 
 import (
 	"context"
+	"net/netip"
 	"time"
+
+	"github.com/stenometer/stenometer/limits"
 )
 
 // Via is where a credential stood.
@@ -22,6 +25,8 @@ type Principal struct {
 	role                   string
 	scopes                 ScopeSet
 	via                    Via
+	// lowered are the figures below those in force that the token's owner wants for it.
+	lowered limits.Figures
 }
 
 // UserID is the account's id; 0 for the zero Principal.
@@ -56,6 +61,8 @@ type Token struct {
 	ExpiresAt      *time.Time
 	Revoked        bool
 	OwnerDisabled  bool
+	// RateLimits are figures that its owner wants for this token besides those in force; nil for none.
+	RateLimits limits.Figures
 }
 
 // TokenFinder looks tokens up by the SHA-256 of their plaintext. ok is false when there is none; an error
@@ -66,7 +73,7 @@ type TokenFinder interface {
 	// one second ago; an error when that cannot be told.
 	Changes(ctx context.Context) (int64, error)
 	// Used notes that a token was used; it returns at once and writes later.
-	Used(tokenID int64, at time.Time, address string)
+	Used(tokenID int64, at time.Time, address netip.Addr)
 }
 
 // Session is a signed-in browser.

@@ -31,21 +31,6 @@ func CategoryOf(scopes ...Scope) Category {
 	return category
 }
 
-// Figures are the rates in force for each plan; a plan may have several ("1000 per hour;5000 per day"). A plan
-// whose rates are none or 0 is switched off. A plan that is absent was forgotten: NewGuard panics.
-type Figures map[*limits.Plan][]limits.Rate
-
-// of is the plan's rates that are not switched off.
-func (f Figures) of(plan *limits.Plan) []limits.Rate {
-	var rates []limits.Rate
-	for _, rate := range f[plan] {
-		if rate.Limit > 0 {
-			rates = append(rates, rate)
-		}
-	}
-	return rates
-}
-
 // Callers is which requests a limit of a row counts.
 type Callers uint8
 
@@ -65,7 +50,7 @@ type Stacked struct {
 
 // Stacked is how a plan shows in the table on a row whose story takes it.
 func (g *Guard) Stacked(plan *limits.Plan) Stacked {
-	return Stacked{plan, g.figures.of(plan), AllCallers}
+	return Stacked{plan, g.inForce.Configured(plan), AllCallers}
 }
 
 // Row is what the guard must know of a route besides its scopes.
@@ -130,10 +115,10 @@ func (g *Guard) PublicStack(row Row) []Stacked {
 
 // onRow panics for a plan that has no figure: a limit that was forgotten must not look like one switched off.
 func (g *Guard) onRow(row Row, callers Callers, plan *limits.Plan) Stacked {
-	if _, ok := g.figures[plan]; !ok {
+	if !g.inForce.Knows(plan) {
 		panic("auth: " + row.Method + " " + row.Path + " has a limit without a figure")
 	}
-	return Stacked{plan, g.figures.of(plan), callers}
+	return Stacked{plan, g.inForce.Configured(plan), callers}
 }
 
 func categoryPlans(category Category) (account, token *limits.Plan) {
@@ -148,35 +133,40 @@ func categoryPlans(category Category) (account, token *limits.Plan) {
 	panic("auth: no category " + string(category))
 }
 
-// template is the part of a stack that is the same for every request of these callers.
-func template(stack []Stacked, callers Callers) []limits.Limit {
-	var entries []limits.Limit
+// plansFor is which limits of a stack count these callers, switched off or not: one caller may have figures of its own.
+func plansFor(stack []Stacked, callers Callers) []*limits.Plan {
+	var plans []*limits.Plan
 	for _, stacked := range stack {
-		if stacked.Callers&callers == 0 {
-			continue
-		}
-		for _, rate := range stacked.Rates {
-			entries = append(entries, limits.Limit{Plan: stacked.Plan, Rate: rate, Cost: 1})
+		if stacked.Callers&callers != 0 {
+			plans = append(plans, stacked.Plan)
 		}
 	}
-	return entries
+	return plans
 }
 
-// forCaller is a template with the keys of one caller.
-func forCaller(entries []limits.Limit, p Principal, counted netip.Addr) []limits.Limit {
-	stack := make([]limits.Limit, len(entries))
-	copy(stack, entries)
-	for i := range stack {
-		switch stack[i].Plan.Subject {
-		case limits.Token:
-			stack[i].Key = limits.Key{Org: p.orgID, ID: p.tokenID}
-		case limits.Account:
-			stack[i].Key = limits.Key{Org: p.orgID, ID: p.userID}
-		case limits.Organization:
-			stack[i].Key = limits.Key{Org: p.orgID, ID: p.orgID}
-		case limits.Address:
-			stack[i].Key = limits.Key{Addr: counted}
+// stackOf appends to a stack the limits of the plans at the figures in force for one caller.
+func (g *Guard) stackOf(stack []limits.Limit, plans []*limits.Plan, p Principal, counted netip.Addr) []limits.Limit {
+	for _, plan := range plans {
+		key := keyOf(plan, p, counted)
+		if by := p.lowered[plan]; len(by) > 0 {
+			stack = limits.Stack(stack, plan, key, limits.Lowered(g.inForce.Of(plan, key.ID), by))
+			continue
 		}
+		stack = g.inForce.Stack(stack, plan, key)
 	}
 	return stack
+}
+
+// keyOf is the counter of a plan that a caller's requests are counted in.
+func keyOf(plan *limits.Plan, p Principal, counted netip.Addr) limits.Key {
+	switch plan.Subject {
+	case limits.Token:
+		return limits.Key{Org: p.orgID, ID: p.tokenID}
+	case limits.Account:
+		return limits.Key{Org: p.orgID, ID: p.userID}
+	case limits.Organization:
+		return limits.Key{Org: p.orgID, ID: p.orgID}
+	case limits.Address:
+	}
+	return limits.Key{Addr: counted}
 }

@@ -21,13 +21,21 @@ const maxCredential = 512
 // Checksum is the last part of a token: six base62 digits of the CRC32 of its random characters. It catches
 // tokens that were cut short or mistyped; it proves nothing about who made them.
 func Checksum(random string) string {
+	digits := checksum(random)
+	return string(digits[:])
+}
+
+func checksum(random string) (digits [tokenChecksum]byte) {
 	sum := crc32.ChecksumIEEE([]byte(random))
-	var digits [tokenChecksum]byte
 	for i := tokenChecksum - 1; i >= 0; i-- {
 		digits[i] = Base62[sum%62]
 		sum /= 62
 	}
-	return string(digits[:])
+	return digits
+}
+
+func isBase62(b byte) bool {
+	return '0' <= b && b <= '9' || 'A' <= b && b <= 'Z' || 'a' <= b && b <= 'z'
 }
 
 // Check reports whether a token is worth a look-up. One that carries our prefix must have our form to the last
@@ -49,9 +57,10 @@ func Check(plain string) bool {
 		return false
 	}
 	for i := range len(rest) {
-		if strings.IndexByte(Base62, rest[i]) < 0 {
+		if !isBase62(rest[i]) {
 			return false
 		}
 	}
-	return Checksum(rest[:TokenRandom]) == rest[TokenRandom:]
+	digits := checksum(rest[:TokenRandom])
+	return string(digits[:]) == rest[TokenRandom:]
 }

@@ -19,6 +19,9 @@ type visit struct {
 	states    []limits.State
 	refused   bool
 	now       func() time.Time
+	// The room of most requests' stacks, so that admitting one allocates nothing.
+	stackRoom [4]limits.Limit
+	stateRoom [4]limits.State
 }
 
 // visit begins the guard's account of a request. The headers are written just before the answer's first byte,
@@ -34,6 +37,20 @@ func (g *Guard) visit(c echo.Context) *visit {
 func visitOf(c echo.Context) *visit {
 	v, _ := c.Get(visitKey).(*visit)
 	return v
+}
+
+// room is where a decision's states may be written: behind those of the decision before.
+func (v *visit) room() []limits.State {
+	return v.stateRoom[min(len(v.states), len(v.stateRoom)):]
+}
+
+// tell adds states to those that the answer's headers tell.
+func (v *visit) tell(states []limits.State) {
+	if len(v.states) == 0 {
+		v.states = states
+		return
+	}
+	v.states = append(v.states, states...)
 }
 
 // PrincipalOf is who the guard let in; the zero Principal on rows without a guard.
@@ -55,7 +72,7 @@ func AddressOf(c echo.Context) netip.Addr {
 // AddDecision adds limits that a story consulted itself to those that the answer's headers tell.
 func AddDecision(c echo.Context, states []limits.State) {
 	if v := visitOf(c); v != nil {
-		v.states = append(v.states, states...)
+		v.tell(states)
 	}
 }
 
@@ -63,7 +80,7 @@ func AddDecision(c echo.Context, states []limits.State) {
 // limits.Refusal, whoever took the decision.
 func Refused(c echo.Context, decision limits.Decision) {
 	if v := visitOf(c); v != nil {
-		v.states = append(v.states, decision.States...)
+		v.tell(decision.States)
 		v.refused = true
 	}
 }

@@ -31,6 +31,10 @@ type Config struct {
 	SecretKey              Secret   `env:"SECRET_KEY" rule:"secret-key" derived:"made in DATA_DIR/secret.key; required with PostgreSQL" doc:"Encrypts stored secrets. Keep it: what it has encrypted cannot be read without it."`
 
 	RateLimitStorageURI  Location       `env:"RATELIMIT_STORAGE_URI" default:"memory://" rule:"limits" doc:"Where requests are counted. memory:// counts per process; share a Redis between several processes."`
+	OnStorageError       OnStorageError `env:"RATELIMIT_ON_STORAGE_ERROR" default:"local,local,deny" doc:"What happens while that storage does not answer, for requests that read (local), write (local) and start paid work (deny): each process counts for itself, with the figures divided by the processes alive, or the request is refused (503). Signing in follows the second word, places for jobs the third."`
+	StorageTimeout       time.Duration  `env:"RATELIMIT_STORAGE_TIMEOUT_MILLISECONDS" default:"100" rule:"10..5000" doc:"The longest that one request waits for that storage before RATELIMIT_ON_STORAGE_ERROR decides."`
+	StorageProbe         time.Duration  `env:"RATELIMIT_STORAGE_PROBE_MILLISECONDS" default:"500" rule:"10..10000" doc:"While that storage does not answer: how often it is asked whether it does again. Requests do not wait for it meanwhile."`
+	LimitsSweep          time.Duration  `env:"RATELIMIT_SWEEP_SECONDS" default:"30" rule:"0.1..3600" doc:"How often counters that count nothing any more are let go."`
 	TrustedProxyCount    int            `env:"TRUSTED_PROXY_COUNT" alias:"TRUSTED_PROXY_HOPS" default:"0" rule:"0..16" doc:"How many reverse proxies of yours stand in front of the server; 0 believes no forwarding header."`
 	TrustedProxyNetworks []netip.Prefix `env:"TRUSTED_PROXY_NETWORKS" default:"127.0.0.0/8,::1/128,10.0.0.0/8,172.16.0.0/12,192.168.0.0/16,fc00::/7" rule:"networks" doc:"Networks of those proxies. Forwarding headers from any other peer are not believed."`
 
@@ -42,6 +46,8 @@ type Config struct {
 	UserRateProcess  Rates `env:"API_USER_RATE_LIMIT_PROCESS" derived:"twice API_TOKEN_RATE_LIMIT_PROCESS: 20 per minute" doc:"Requests of one account, over all its tokens, that start paid work. Where the token limit is off: twice that limit's default."`
 	StatusRate       Rates `env:"API_STATUS_RATE_LIMIT" default:"600 per minute" doc:"Status requests of one account; they count here instead of among the reading ones."`
 	TokenCreateRate  Rates `env:"API_TOKEN_CREATE_RATE_LIMIT" default:"10 per hour" doc:"Tokens that one account creates over HTTP."`
+	SearchRate       Rates `env:"API_SEARCH_RATE_LIMIT" default:"30 per minute" doc:"Searches of one account, besides its reading requests. No route searches yet."`
+	ImportRate       Rates `env:"IMPORT_RATE_LIMIT" default:"20 per hour" doc:"Requests of one account by which this server calls others. No route does so yet."`
 	TokenChangeRate  Rates `env:"API_TOKEN_CHANGE_RATE_LIMIT" default:"20 per hour" doc:"Changes to its tokens that one account makes."`
 	SessionRate      Rates `env:"SESSION_RATE_LIMIT" default:"1000 per hour;5000 per day" doc:"Requests from one address with a session cookie or no credential; requests with a token are not counted."`
 	LoginRate        Rates `env:"LOGIN_RATE_LIMIT" default:"10 per minute" doc:"Sign-in attempts from one address."`
@@ -86,4 +92,7 @@ type Config struct {
 	SweepAge      time.Duration `env:"SWEEP_AGE_HOURS" default:"24" rule:"0.001..8760" doc:"Age below which a file is never taken for a leftover. Longer than any upload takes."`
 	SweepRemove   bool          `env:"SWEEP_REMOVE" default:"true" doc:"Whether leftovers are removed, or only reported."`
 	LogLevel      slog.Level    `env:"LOG_LEVEL" default:"info" rule:"debug|info|warn|error" doc:"The least important message that is logged."`
+
+	// set are the variables that the operator gave a value.
+	set map[string]bool
 }

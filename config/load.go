@@ -20,10 +20,11 @@ func Load(environ []string, dotenv string) (*Config, []Warning, error) {
 	l.joinAliases()
 	l.warnUnknown()
 
-	c := new(Config)
+	c := &Config{set: make(map[string]bool)}
 	fields := reflect.ValueOf(c).Elem()
 	for i, setting := range l.table {
 		l.parse(fields.Field(i), setting)
+		c.set[setting.Name] = l.isSet(setting.Name)
 	}
 	l.derive(c)
 	l.check(c)

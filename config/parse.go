@@ -58,6 +58,8 @@ func setField(field reflect.Value, setting Setting, text string) (err error) {
 		*value, err = parseDuration(setting, text)
 	case *Rates:
 		*value, err = ParseRates(text)
+	case *OnStorageError:
+		*value, err = ParseOnStorageError(text)
 	case *[]netip.Prefix:
 		*value, err = parseNetworks(text)
 	case *slog.Level:

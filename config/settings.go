@@ -30,9 +30,11 @@ type Setting struct {
 // Settings lists every variable in the order of Config's fields.
 func Settings() []Setting {
 	fields := reflect.TypeFor[Config]()
-	settings := make([]Setting, fields.NumField())
-	for i := range settings {
-		settings[i] = settingOf(fields.Field(i))
+	var settings []Setting
+	for i := range fields.NumField() {
+		if field := fields.Field(i); field.IsExported() {
+			settings = append(settings, settingOf(field))
+		}
 	}
 	return settings
 }
@@ -67,6 +69,8 @@ func settingOf(field reflect.StructField) Setting {
 		s.Allowed = number(s.least) + " to " + number(s.most) + " " + plural
 	case *bool:
 		s.Allowed = "true or false"
+	case *OnStorageError:
+		s.Allowed = onStorageErrorAllowed
 	case *Rates:
 		s.Allowed = ratesAllowed
 		s.Limit = true
@@ -99,6 +103,9 @@ func unitOfName(variable string) (unit time.Duration, plural string) {
 		return time.Second, "seconds"
 	}
 }
+
+// IsSet reports whether the operator gave the variable a value: without one its default holds.
+func (c *Config) IsSet(variable string) bool { return c.set[variable] }
 
 // Off lists the variables of limits that are switched off, for the server to say so at its start and in its metrics.
 func (c *Config) Off() []string {

@@ -35,14 +35,8 @@ var textRules = map[string]textRule{
 	"model":          {"at most 200 printable characters", parseModel},
 }
 
-const limitsAllowed = "memory:// or redis://[user:password@]host:port[/number]"
-
-// later are words and schemes that this version does not have and a later one does.
-var later = []string{
-	"invite",
-	"rediss", "unix", "redis+unix", "redis+socket", "redis+sentinel", "redis+cluster", "database",
-	"valkey", "valkeys", "valkey+unix", "valkey+sentinel", "valkey+cluster",
-}
+// later are words that this version does not have and a later one does.
+var later = []string{"invite"}
 
 func parseText(rule, text string) (string, error) {
 	if strings.Contains(rule, "|") {
@@ -154,24 +148,8 @@ func parseFiles(text string) (string, error) {
 }
 
 func parseLimits(text string) (string, error) {
-	if text == "memory://" {
-		return text, nil
-	}
-	u, err := url.Parse(text)
-	if err != nil {
-		return "", errAllowed
-	}
-	if slices.Contains(later, u.Scheme) {
-		return "", errors.New(u.Scheme + ":// comes with a later release; now it must be " + limitsAllowed)
-	}
-	database := strings.Trim(u.Path, "/")
-	if number, err := strconv.ParseUint(database, 10, 16); database != "" && (err != nil || number > 1023) {
-		return "", errAllowed
-	}
-	if u.Scheme != "redis" || u.Hostname() == "" || u.RawQuery != "" || u.Fragment != "" {
-		return "", errAllowed
-	}
-	return text, nil
+	_, err := ParseLimitsStorage(text)
+	return text, err
 }
 
 func parseSecretKey(text string) (string, error) {

@@ -14,27 +14,19 @@ const hopeless = time.Minute
 // Allowance charges paid work that no request was charged for, such as the transcription of an upload, to the AI
 // limits of its account and its organization.
 type Allowance struct {
-	store                 limits.Store
-	account, organization []limits.Rate
+	store   limits.Store
+	inForce *limits.InForce
 }
 
-// NewAllowance counts in the store at the figures in force; none, or a figure of 0, is no limit.
-func NewAllowance(store limits.Store, account, organization []limits.Rate) *Allowance {
-	return &Allowance{store, account, organization}
+// NewAllowance counts in the store at the figures in force.
+func NewAllowance(store limits.Store, inForce *limits.InForce) *Allowance {
+	return &Allowance{store, inForce}
 }
 
 // ChargeWork takes one unit of each limit, or of none: a wait above zero says when to ask again.
 func (a *Allowance) ChargeWork(ctx context.Context, userID, organizationID int64) (wait time.Duration, err error) {
-	var stack []limits.Limit
-	add := func(plan *limits.Plan, rates []limits.Rate, id int64) {
-		for _, rate := range rates {
-			if rate.Limit > 0 {
-				stack = append(stack, limits.Limit{Plan: plan, Key: limits.Key{Org: organizationID, ID: id}, Rate: rate, Cost: 1})
-			}
-		}
-	}
-	add(limits.OrganizationAI, a.organization, organizationID)
-	add(limits.UserAI, a.account, userID)
+	stack := a.inForce.Stack(nil, limits.OrganizationAI, limits.Key{Org: organizationID, ID: organizationID})
+	stack = a.inForce.Stack(stack, limits.UserAI, limits.Key{Org: organizationID, ID: userID})
 	if len(stack) == 0 {
 		return 0, nil
 	}

@@ -23,6 +23,13 @@ func standing(plan *Plan, figure int64, period time.Duration, remaining int64, w
 	return state
 }
 
+// headersOf is what an answer tells.
+func headersOf(states []State, refused bool, now time.Time) http.Header {
+	h := make(http.Header)
+	WriteHeaders(h, states, refused, now)
+	return h
+}
+
 func expectHeaders(t *testing.T, got http.Header, want map[string]string) {
 	t.Helper()
 	for name, value := range want {
@@ -44,7 +51,7 @@ func headerName(name string) string {
 
 func TestHeadersOfAnAdmittedRequest(t *testing.T) {
 	t.Parallel()
-	expectHeaders(t, Headers([]State{
+	expectHeaders(t, headersOf([]State{
 		standing(TokenProcess, 50, time.Minute, 45, 0, 48*time.Second),
 		standing(AccountProcess, 20, time.Minute, 15, 0, 47*time.Second+time.Millisecond),
 		standing(OrganizationAI, 200, time.Hour, 195, 0, 59*time.Minute),
@@ -60,7 +67,7 @@ func TestHeadersOfAnAdmittedRequest(t *testing.T) {
 // On a refusal Retry-After is the longest wait, the binding limit's t equals it, and Reset lies that long from now.
 func TestHeadersOfARefusal(t *testing.T) {
 	t.Parallel()
-	expectHeaders(t, Headers([]State{
+	expectHeaders(t, headersOf([]State{
 		standing(TokenRead, 120, time.Minute, 0, 11*time.Second+time.Nanosecond, 11*time.Second+time.Nanosecond),
 		standing(AccountRead, 240, time.Minute, 0, 3*time.Second, 3*time.Second),
 	}, true, wall), map[string]string{
@@ -75,7 +82,7 @@ func TestHeadersOfARefusal(t *testing.T) {
 
 func TestHeadersOfARefusalByWeight(t *testing.T) {
 	t.Parallel()
-	expectHeaders(t, Headers([]State{
+	expectHeaders(t, headersOf([]State{
 		standing(TokenWrite, 30, time.Minute, 7, 31*time.Second, 2*time.Second),
 		standing(AccountWrite, 60, time.Minute, 5, 0, time.Second),
 	}, true, wall), map[string]string{
@@ -90,7 +97,7 @@ func TestHeadersOfARefusalByWeight(t *testing.T) {
 
 func TestHeadersWhereWaitingDoesNotHelp(t *testing.T) {
 	t.Parallel()
-	h := Headers([]State{standing(TokenWrite, 30, time.Minute, 30, -1, 0)}, true, wall)
+	h := headersOf([]State{standing(TokenWrite, 30, time.Minute, 30, -1, 0)}, true, wall)
 	if h.Get("Retry-After") != "" || h.Get("RateLimit") != `"token_write";r=30;t=0` || h.Get("X-RateLimit-Reset") != "1790000001" {
 		t.Errorf("headers of a request that can never pass: %v", h)
 	}
@@ -98,7 +105,7 @@ func TestHeadersWhereWaitingDoesNotHelp(t *testing.T) {
 
 func TestHeadersNameTheWindowsOfOnePlan(t *testing.T) {
 	t.Parallel()
-	h := Headers([]State{
+	h := headersOf([]State{
 		standing(SessionAddress, 1000, time.Hour, 999, 0, time.Hour),
 		standing(SessionAddress, 5000, 24*time.Hour, 4999, 0, 24*time.Hour),
 		standing(UserAI, 20, time.Minute, 19, 0, time.Minute),
@@ -122,7 +129,7 @@ func TestHeadersTellOfTheTightestLimit(t *testing.T) {
 		"as few left, waits of one second": {[]State{standing(TokenRead, 100, time.Minute, 3, 0, short+2), standing(AccountRead, 200, time.Minute, 3, 0, short+1)}, false, 200},
 		"none left, one refuses":           {[]State{standing(TokenRead, 100, time.Minute, 0, short, short), standing(AccountRead, 200, time.Minute, 0, 0, long)}, true, 100},
 	} {
-		if got := Headers(c.states, c.refused, wall).Get("X-RateLimit-Limit"); got != strconv.FormatInt(c.want, 10) {
+		if got := headersOf(c.states, c.refused, wall).Get("X-RateLimit-Limit"); got != strconv.FormatInt(c.want, 10) {
 			t.Errorf("%s: X-RateLimit-Limit is %s, want %d", name, got, c.want)
 		}
 	}
@@ -130,7 +137,7 @@ func TestHeadersTellOfTheTightestLimit(t *testing.T) {
 
 func TestNoHeadersWithoutLimits(t *testing.T) {
 	t.Parallel()
-	if h := Headers(nil, false, wall); len(h) != 0 {
+	if h := headersOf(nil, false, wall); len(h) != 0 {
 		t.Errorf("headers without a limit: %v", h)
 	}
 }

@@ -132,8 +132,8 @@ type Store interface {
 	Close() error
 }
 
-// address is how keys write the address: a mapped IPv4 address is the IPv4 address.
-func (k Key) address() string { return k.Addr.Unmap().WithZone("").String() }
+// appendAddress writes the address as keys do: a mapped IPv4 address is the IPv4 address.
+func (k Key) appendAddress(b []byte) []byte { return k.Addr.Unmap().WithZone("").AppendTo(b) }
 
 // check refuses what no store can decide about. Such a stack is a fault of the program, never of the caller.
 func check(stack []Limit) error {
@@ -155,21 +155,22 @@ func check(stack []Limit) error {
 }
 
 // String renders the key the way the user guide writes it, without its organization: "token:17:read".
-func (l Limit) String() string {
-	var subject string
+func (l Limit) String() string { return string(appendSubject(nil, &l)) }
+
+func appendSubject(b []byte, l *Limit) []byte {
 	switch l.Plan.Subject {
 	case Token:
-		subject = "token:" + strconv.FormatInt(l.Key.ID, 10)
+		b = strconv.AppendInt(append(b, "token:"...), l.Key.ID, 10)
 	case Account:
-		subject = "user:" + strconv.FormatInt(l.Key.ID, 10)
+		b = strconv.AppendInt(append(b, "user:"...), l.Key.ID, 10)
 	case Organization:
-		subject = "org:" + strconv.FormatInt(l.Key.ID, 10)
+		b = strconv.AppendInt(append(b, "org:"...), l.Key.ID, 10)
 	case Address:
-		subject = "ip:" + l.Key.address()
+		b = l.Key.appendAddress(append(b, "ip:"...))
 	}
-	subject += ":" + l.Plan.Bucket
+	b = append(append(b, ':'), l.Plan.Bucket...)
 	if l.Key.Part != 0 {
-		subject += ":" + strconv.FormatUint(l.Key.Part, 36)
+		b = strconv.AppendUint(append(b, ':'), l.Key.Part, 36)
 	}
-	return subject
+	return b
 }

@@ -3,7 +3,6 @@ package limits
 import (
 	"encoding/binary"
 	"net/netip"
-	"runtime"
 	"sync"
 	"testing"
 	"time"
@@ -24,6 +23,13 @@ func fromAddress(n int, figure int64, period time.Duration) []Limit {
 	b[0] = 0x20
 	binary.BigEndian.PutUint32(b[4:], uint32(n))
 	return []Limit{{Plan: AuthFailures, Key: Key{Addr: netip.AddrFrom16(b)}, Rate: Rate{Limit: figure, Period: period}, Cost: 1}}
+}
+
+// hasOwn reports whether a limit's counter is kept, and not shared at the bound.
+func hasOwn(m *Memory, l *Limit) bool {
+	number, _ := m.kinds.of(l)
+	s, key := &m.shards[m.shardOf(l)], keyOf(l, number)
+	return s.find(&key, hashOf(m.seed, key)) >= 0
 }
 
 func mustTake(t testing.TB, m *Memory, stack []Limit) Decision {
@@ -83,9 +89,26 @@ func TestMemoryAtItsBoundMakesRoomFirst(t *testing.T) {
 		}
 	}
 	for _, l := range stack {
-		if m.shards[shardOf(&l)].counters[keyOf(&l)] == nil {
+		if !hasOwn(m, &l) {
 			t.Errorf("%s has no counter of its own although there was room", l)
 		}
+	}
+}
+
+// An entry that names a shared counter again is judged at its own figure all the same.
+func TestMemoryAtItsBoundJudgesEveryEntry(t *testing.T) {
+	t.Parallel()
+	m := NewMemoryOf(newFakeTime().now, 1)
+	mustTake(t, m, fromAddress(0, 9, time.Minute))
+	lax, strict := fromAddress(1, 9, time.Minute)[0], fromAddress(1, 2, time.Minute)[0]
+	for i, want := range []bool{true, true, false} {
+		if d := mustTake(t, m, []Limit{lax, strict}); d.Admitted != want || !want && d.Binding != 1 {
+			t.Errorf("request %d of two: admitted is %v, binding %d", i+1, d.Admitted, d.Binding)
+		}
+	}
+	states, err := m.Peek(t.Context(), []Limit{lax, strict})
+	if err != nil || states[0].Context.Remaining != 7 || states[1].Context.Remaining != 0 {
+		t.Errorf("after two of 9 and 2: %+v, %v", states, err)
 	}
 }
 
@@ -105,7 +128,7 @@ func TestMemoryBelowItsBoundAgain(t *testing.T) {
 		t.Errorf("two were counted in common, one alone: admitted %v, %+v", d.Admitted, d.States[0].Context)
 	}
 	l := fromAddress(1, 3, time.Minute)[0]
-	if m.shards[shardOf(&l)].counters[keyOf(&l)] == nil {
+	if !hasOwn(m, &l) {
 		t.Error("the newcomer has no counter of its own")
 	}
 	if mustTake(t, m, fromAddress(1, 3, time.Minute)).Admitted {
@@ -200,39 +223,6 @@ func expectedIn(stack []Limit, windows map[string]*window, now time.Duration, ad
 	return stands
 }
 
-// TestMemoryForgetsTheIdle: a flood of addresses leaves nothing behind, neither while it goes on nor afterwards.
-// It measures the heap, and so it runs alone.
-func TestMemoryForgetsTheIdle(t *testing.T) {
-	clock := newFakeTime()
-	m := NewMemory(clock.now)
-	empty := heap()
-	const perWindow = 20_000
-	for n := range 10 * perWindow {
-		mustTake(t, m, fromAddress(n, 5, time.Second))
-		clock.at = clock.at.Add(time.Second / perWindow)
-	}
-	if kept := m.keys.Load(); kept > perWindow*5/4 {
-		t.Errorf("%d counters are kept while %d are live", kept, perWindow)
-	}
-	flooded := heap() - empty
-	clock.at = clock.at.Add(2 * time.Second)
-	m.Sweep()
-	if kept := m.keys.Load(); kept != 0 {
-		t.Errorf("%d counters are kept after two windows of silence", kept)
-	}
-	if left := heap() - empty; left > flooded/10 {
-		t.Errorf("%d KiB of %d KiB are in use after two windows of silence", left>>10, flooded>>10)
-	}
-	runtime.KeepAlive(m)
-}
-
-func heap() int64 {
-	runtime.GC()
-	var stats runtime.MemStats
-	runtime.ReadMemStats(&stats)
-	return int64(stats.HeapAlloc)
-}
-
 // TestMemoryUnderEveryKindOfCall exists for the race detector: decisions at the bound, peeks, sweeps and leases.
 func TestMemoryUnderEveryKindOfCall(t *testing.T) {
 	t.Parallel()
@@ -241,7 +231,7 @@ func TestMemoryUnderEveryKindOfCall(t *testing.T) {
 	for g := range 8 {
 		group.Go(func() {
 			for n := range 500 {
-				stack := append(fromAddress((n*7+g)%100, 3, 20*time.Millisecond), benchStack(int64(n%20))...)
+				stack := append(fromAddress((n*7+g)%100, 3, 20*time.Millisecond), benchLimits(int64(n%20), 2)...)
 				mustTake(t, m, stack)
 				if _, err := m.Peek(t.Context(), stack); err != nil {
 					t.Error(err)
@@ -258,59 +248,4 @@ func TestMemoryUnderEveryKindOfCall(t *testing.T) {
 	if kept := m.keys.Load(); kept > 40 {
 		t.Errorf("%d counters are kept; the bound is 40", kept)
 	}
-}
-
-// benchStack is the stack of a read request: the account's limit and the token's, too high to bind.
-func benchStack(token int64) []Limit {
-	return []Limit{
-		{Plan: AccountRead, Key: Key{Org: 1, ID: token / 4}, Rate: Rate{Limit: 1_000_000_000, Period: time.Minute}, Cost: 1},
-		{Plan: TokenRead, Key: Key{Org: 1, ID: token}, Rate: Rate{Limit: 1_000_000_000, Period: time.Minute}, Cost: 1},
-	}
-}
-
-func TestADecisionAllocatesItsAnswerOnly(t *testing.T) {
-	m := NewMemory(time.Now)
-	stack := benchStack(17)
-	mustTake(t, m, stack)
-	if n := testing.AllocsPerRun(1000, func() { mustTake(t, m, stack) }); n > 1 {
-		t.Errorf("a decision makes %v allocations; its states are one", n)
-	}
-}
-
-func BenchmarkMemoryTake(b *testing.B) {
-	for _, keys := range []int64{1, 100_000} {
-		name := map[int64]string{1: "one_key", 100_000: "100000_keys"}[keys]
-		m := NewMemory(time.Now)
-		for token := range keys {
-			mustTake(b, m, benchStack(token))
-		}
-		b.Run(name+"/serial", func(b *testing.B) {
-			b.ReportAllocs()
-			ctx, stack, x := b.Context(), benchStack(17), uint64(88172645463325252)
-			for b.Loop() {
-				x = aim(stack, x, keys)
-				_, _ = m.Take(ctx, stack, nil)
-			}
-		})
-		b.Run(name+"/parallel", func(b *testing.B) {
-			b.ReportAllocs()
-			b.RunParallel(func(pb *testing.PB) {
-				ctx, stack, x := b.Context(), benchStack(17), uint64(time.Now().UnixNano())|1
-				for pb.Next() {
-					x = aim(stack, x, keys)
-					_, _ = m.Take(ctx, stack, nil)
-				}
-			})
-		})
-	}
-}
-
-// aim points the stack at the next of so many tokens, in no order.
-func aim(stack []Limit, x uint64, keys int64) uint64 {
-	x ^= x << 13
-	x ^= x >> 7
-	x ^= x << 17
-	token := int64(x % uint64(keys))
-	stack[0].Key.ID, stack[1].Key.ID = token/4, token
-	return x
 }

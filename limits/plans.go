@@ -18,6 +18,8 @@ var (
 	AddressAI      = &Plan{"address_ai", "ai", Address, problems.AddressRateLimited, "Requests from one address that start paid work, by token or session."}
 
 	Status      = &Plan{"status", "status", Account, problems.UserRateLimited, "Status requests of one account, counted here in place of the read limits."}
+	Search      = &Plan{"search", "search", Account, problems.UserRateLimited, "Searches of one account, besides its read limits."}
+	Import      = &Plan{"import", "import", Account, problems.UserRateLimited, "Requests of one account by which this server calls others."}
 	TokenCreate = &Plan{"token_create", "token_create", Account, problems.UserRateLimited, "Tokens that one account creates over HTTP."}
 	TokenChange = &Plan{"token_change", "token_change", Account, problems.UserRateLimited, "Tokens that one account changes, rotates or revokes."}
 
@@ -26,6 +28,7 @@ var (
 	Login          = &Plan{"login", "login", Address, problems.AddressRateLimited, "Attempts to sign in from one address."}
 	LoginFailures  = &Plan{"login_failures", "login_failures", Address, problems.AddressRateLimited, "Failed attempts to sign in to one account from one address."}
 	Register       = &Plan{"register", "register", Address, problems.AddressRateLimited, "Registrations from one address."}
+	Recorder       = &Plan{"recorder", "recorder", Address, problems.AddressRateLimited, "What recorders send from one address before their secret is known, in units of a MiB."}
 	AuthFailures   = &Plan{"auth_failures", "unauthorized", Address, problems.AddressRateLimited, "Answers 401 to one address; a valid credential is never refused by it."}
 )
 
@@ -33,9 +36,19 @@ var (
 func Plans() []*Plan {
 	return []*Plan{
 		TokenRead, TokenWrite, TokenProcess, AccountRead, AccountWrite, AccountProcess,
-		OrganizationAI, UserAI, AddressAI, Status, TokenCreate, TokenChange,
-		SessionAddress, PublicAddress, Login, LoginFailures, Register, AuthFailures,
+		OrganizationAI, UserAI, AddressAI, Status, Search, Import, TokenCreate, TokenChange,
+		SessionAddress, PublicAddress, Recorder, Login, LoginFailures, Register, AuthFailures,
 	}
+}
+
+// PlanNamed is the plan of a name; nil when there is none.
+func PlanNamed(name string) *Plan {
+	for _, plan := range Plans() {
+		if plan.Name == name {
+			return plan
+		}
+	}
+	return nil
 }
 
 // precedence settles which of several limits with the same wait a refusal names: the lowest. It goes by the kind,

@@ -2,16 +2,19 @@ package limits
 
 import (
 	"context"
-	_ "embed"
+	"crypto/tls"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/logging"
-	"github.com/redis/go-redis/v9/maintnotifications"
+
+	"github.com/stenometer/stenometer/config"
 )
 
 const (
@@ -23,7 +26,7 @@ const (
 	redisFirstContact = 3 * time.Second
 )
 
-// RedisOptions are what a Redis store may be told besides its URI. The zero value is what a server uses.
+// RedisOptions are what a Redis store may be told besides where it is. The zero value is what a server uses.
 type RedisOptions struct {
 	// Prefix begins every key, so that several installations can share a server; empty: DefaultRedisPrefix. It must
 	// not contain a brace.
@@ -34,13 +37,22 @@ type RedisOptions struct {
 	Now func() time.Time
 }
 
-// Redis is the store that several processes share. A decision is one script and one round trip, by the server's
-// clock. Where Redis does not answer nothing is admitted: every method fails with problems.LimitsUnavailable.
+// Redis is the store that several processes share: one server, the master that Sentinels name, or a cluster. A
+// decision goes by the server's clock. It is one script and one round trip, and on a cluster two where an address is
+// among the limits. Where Redis does not answer nothing is admitted: every method fails with
+// problems.LimitsUnavailable. It is safe for concurrent use.
 type Redis struct {
-	client  *redis.Client
+	client  redis.UniversalClient
+	cluster *redis.ClusterClient // the client, where it is one of a cluster
+	lanes   []lane               // one, and on a cluster some for the masters to be spread over
+	seed    maphash.Seed         // of the spreading
+	calls   sync.Pool            // of *call
 	prefix  string
 	timeout time.Duration
 	now     func() time.Time
+
+	epochMu sync.Mutex // protects epochs
+	epochs  []string   // as last seen, in the order of epochKeys; "" before
 }
 
 var (
@@ -48,22 +60,17 @@ var (
 	_ Leases = (*Redis)(nil)
 )
 
-//go:embed take.lua
-var takeSource string
-
-var takeScript = redis.NewScript(takeSource)
-
-// OpenRedis connects to redis://[user:password@]host[:port][/database] and waits for the first answer, at most 3
-// seconds. A server that refuses the name or the password is an error at once. No error shows the password.
-func OpenRedis(ctx context.Context, uri string, options RedisOptions) (*Redis, error) {
-	parsed, err := redis.ParseURL(uri)
-	if err != nil {
-		// The library's error quotes the URI, or the part of it that a password was mistaken for.
-		return nil, errors.New("reading the URI of the limits' storage: it is not redis://[user:password@]host[:port][/database]; " +
-			"special characters of a password must be percent-encoded")
-	}
+// OpenRedis connects to what the URI named and waits for the first answer, at most 3 seconds. One that is not there is
+// no error: the store fails until it comes. A server that says that this will never do is one, at once: it refuses the
+// name or the password, has no such database, shows a certificate that nobody vouches for, is part of a cluster or is
+// none. No error shows the password.
+func OpenRedis(ctx context.Context, storage config.LimitsStorage, options RedisOptions) (*Redis, error) {
 	if strings.ContainsAny(options.Prefix, "{}") {
 		return nil, fmt.Errorf("opening the limits' storage: the prefix %q contains a brace", options.Prefix)
+	}
+	trusted, err := tlsOf(storage)
+	if err != nil {
+		return nil, fmt.Errorf("opening the limits' storage: %w", err)
 	}
 	r := &Redis{prefix: options.Prefix, timeout: options.Timeout, now: options.Now}
 	if r.prefix == "" {
@@ -78,58 +85,32 @@ func OpenRedis(ctx context.Context, uri string, options RedisOptions) (*Redis, e
 	// The library would write a line of its own to stderr for every failed dial; our errors say the same. Its logger
 	// belongs to the process, not to a client.
 	redis.SetLogger(&logging.VoidLogger{})
-	r.client = redis.NewClient(r.clientOptions(parsed))
+	if err := r.connect(storage, trusted); err != nil {
+		return nil, fmt.Errorf("opening the limits' storage: %w", err)
+	}
 	if err := r.firstContact(ctx); err != nil {
-		return nil, errors.Join(fmt.Errorf("opening the limits' storage at %s: %w", parsed.Addr, err), r.client.Close())
+		where := strings.Join(storage.Addresses, ",") + storage.Socket
+		return nil, errors.Join(fmt.Errorf("opening the limits' storage at %s: %w", where, err), r.client.Close())
 	}
 	return r, nil
 }
 
-// clientOptions makes the library give up in time: as it comes it waits 5 seconds for a server that hangs, whatever
-// the context says, and most of 2 seconds for one that is not there. A command is sent again only after an error that
-// came early: one that took the whole time may have been carried out, and would be charged twice.
-func (r *Redis) clientOptions(o *redis.Options) *redis.Options {
-	o.ContextTimeoutEnabled = true
-	o.DialTimeout, o.DialerRetries, o.DialerRetryTimeout = r.timeout/2, 1, r.timeout/10
-	o.ReadTimeout, o.WriteTimeout, o.PoolTimeout = r.timeout, r.timeout, r.timeout
-	o.MaxRetries, o.MinRetryBackoff, o.MaxRetryBackoff = 1, 5*time.Millisecond, 10*time.Millisecond
-	o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
-	o.DisableIdentity = true
-	return o
-}
-
-func (r *Redis) firstContact(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, redisFirstContact)
-	defer cancel()
-	for {
-		err := r.Ping(ctx)
-		if err == nil || refusesUs(err) {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return err
-		case <-time.After(redisFirstContact / 30):
-		}
+func (r *Redis) connect(storage config.LimitsStorage, trusted *tls.Config) error {
+	width := 1
+	switch storage.Kind {
+	case config.LimitsInRedis:
+		r.client = redis.NewClient(r.serverOptions(storage, trusted))
+	case config.LimitsInSentinel:
+		r.client = redis.NewFailoverClient(r.sentinelOptions(storage, trusted))
+	case config.LimitsInCluster:
+		r.cluster = redis.NewClusterClient(r.clusterOptions(storage, trusted))
+		r.client, width, r.seed = r.cluster, clusterLanes, maphash.MakeSeed()
+	default:
+		return fmt.Errorf("%q is no kind of Redis", storage.Kind)
 	}
-}
-
-// refusesUs reports whether Redis answered that it does not know our name or password, or that we may not even ping.
-func refusesUs(err error) bool {
-	var answer redis.Error
-	if !errors.As(err, &answer) {
-		return false
-	}
-	code, _, _ := strings.Cut(answer.Error(), " ")
-	return code == "WRONGPASS" || code == "NOAUTH" || code == "NOPERM" || strings.Contains(answer.Error(), "AUTH")
-}
-
-// Ping asks whether Redis answers; its error is the reason, for an operator.
-func (r *Redis) Ping(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, r.timeout)
-	defer cancel()
-	if err := r.client.Ping(ctx).Err(); err != nil {
-		return fmt.Errorf("asking Redis: %w", err)
+	r.lanes = make([]lane, width)
+	for i := range r.lanes {
+		r.lanes[i].client, r.lanes[i].patience = r.client, r.timeout/10
 	}
 	return nil
 }
@@ -144,7 +125,11 @@ func (r *Redis) Close() error {
 
 // Take implements Store.
 func (r *Redis) Take(ctx context.Context, stack []Limit, room []State) (Decision, error) {
-	states, admitted, err := r.run(ctx, "take", stack, room)
+	if err := check(stack); err != nil {
+		return Decision{}, err
+	}
+	states := statesIn(room, len(stack))
+	admitted, err := r.decide(ctx, modeTake, stack, states)
 	if err != nil {
 		return Decision{}, err
 	}
@@ -153,60 +138,56 @@ func (r *Redis) Take(ctx context.Context, stack []Limit, room []State) (Decision
 
 // Peek implements Store.
 func (r *Redis) Peek(ctx context.Context, stack []Limit) ([]State, error) {
-	states, _, err := r.run(ctx, "peek", stack, nil)
+	if err := check(stack); err != nil {
+		return nil, err
+	}
+	states := make([]State, len(stack))
+	_, err := r.decide(ctx, modePeek, stack, states)
 	return states, err
 }
 
-func (r *Redis) run(ctx context.Context, mode string, stack []Limit, room []State) (states []State, admitted bool, err error) {
-	if err := check(stack); err != nil {
-		return nil, false, err
-	}
+// decide writes how the limits stand into states, one for each limit.
+func (r *Redis) decide(ctx context.Context, mode string, stack []Limit, states []State) (admitted bool, err error) {
 	if len(stack) == 0 {
-		return nil, true, nil
+		return true, nil
 	}
-	keys := make([]string, len(stack))
-	args := make([]any, 1, 1+5*len(stack))
-	args[0] = mode
-	for i := range stack {
-		l := &stack[i]
-		s := spanOf(l.Rate.Period)
-		keys[i] = r.key(l)
-		args = append(args, l.Rate.Limit, s.length, s.quantum, s.tick/int64(time.Microsecond), l.Cost)
+	deadline := time.Now().Add(r.timeout)
+	if r.cluster != nil && !together(stack) {
+		return r.decideApart(ctx, mode, stack, states, deadline)
 	}
-	ctx, cancel := context.WithTimeout(ctx, r.timeout)
-	defer cancel()
-	answer, err := takeScript.Run(ctx, r.client, keys, args...).Int64Slice()
+	v, err := r.ask(ctx, mode, stack, deadline)
 	if err != nil {
-		return nil, false, unavailable("deciding about limits in Redis", err)
+		return false, err
 	}
-	if len(answer) != 1+4*len(stack) {
-		return nil, false, unavailable("deciding about limits in Redis", fmt.Errorf("the script answered %d numbers for %d limits", len(answer), len(stack)))
-	}
-	wall := r.now()
-	states = statesIn(room, len(stack))
-	for i := range stack {
-		n := answer[1+4*i:]
-		st := stand{used: n[0], wait: microseconds(n[1]), next: microseconds(n[2]), whole: microseconds(n[3])}
-		st.state(&states[i], &stack[i], wall)
-	}
-	return states, answer[0] == 1, nil
+	v.write(states, stack, r.now())
+	return v.admitted(), nil
 }
 
-// key is a counter's name in Redis: "stn:rl:{org:3}:token:17:read:60". What stands in braces decides where a clustered
-// storage keeps it: all counters of an organization together, all of an address together.
-func (r *Redis) key(l *Limit) string {
-	together := "org:" + strconv.FormatInt(l.Key.Org, 10)
+// together reports whether a cluster keeps the counters of the stack in one place.
+func together(stack []Limit) bool {
+	for i := 1; i < len(stack); i++ {
+		if tagOf(&stack[i]) != tagOf(&stack[0]) {
+			return false
+		}
+	}
+	return true
+}
+
+// appendKey writes a counter's name in Redis: "stn:rl:{org:3}:token:17:read:60". What stands in braces decides where a
+// cluster keeps it: all counters of an organization together, all of an address together.
+func (r *Redis) appendKey(b []byte, l *Limit) []byte {
+	b = append(append(b, r.prefix...), ":rl:{"...)
 	if l.Plan.Subject == Address {
-		together = "ip:" + l.Key.address()
+		b = l.Key.appendAddress(append(b, "ip:"...))
+	} else {
+		b = strconv.AppendInt(append(b, "org:"...), l.Key.Org, 10)
 	}
-	window := strconv.FormatInt(int64(l.Rate.Period/time.Second), 10)
+	b = append(appendSubject(append(b, "}:"...), l), ':')
 	if l.Rate.Period%time.Second != 0 {
-		window = strconv.FormatInt(l.Rate.Period.Milliseconds(), 10) + "ms"
+		return append(strconv.AppendInt(b, l.Rate.Period.Milliseconds(), 10), "ms"...)
 	}
-	return r.prefix + ":rl:{" + together + "}:" + l.String() + ":" + window
+	return strconv.AppendInt(b, int64(l.Rate.Period/time.Second), 10)
 }
-
-func microseconds(n int64) time.Duration { return time.Duration(n) * time.Microsecond }
 
 // unavailable is Unavailable with what was attempted.
 func unavailable(doing string, err error) error {

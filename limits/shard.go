@@ -1,13 +1,17 @@
 package limits
 
 import (
+	"hash/maphash"
 	"sync"
-	"sync/atomic"
 )
 
 const (
 	// shardCount is the number of bits of the word that remembers which shards a decision holds.
 	shardCount = 64
+	// pageSize is how many counters are allocated together, 4 KiB: growing copies none of them while requests wait.
+	pageSize = 64
+	// sweepAtOnce is how many counters Sweep looks at while requests wait: some ten microseconds.
+	sweepAtOnce = 1024
 	// sweepStep is how many counters a newcomer looks at in each of two shards. With eight in all, idle counters
 	// stay below a seventh of the live ones while newcomers come.
 	sweepStep = 4
@@ -15,147 +19,137 @@ const (
 	shrinkFrom = 64
 )
 
-// counterKey is a counter's name without anything that a request could make longer.
-type counterKey struct {
-	plan         *Plan
-	period       int64
-	hi, lo, part uint64
-}
-
-func keyOf(l *Limit) counterKey {
-	key := counterKey{plan: l.Plan, period: int64(l.Rate.Period), lo: uint64(l.Key.ID), part: l.Key.Part}
-	if l.Plan.Subject == Address {
-		key.hi, key.lo = addressWords(l)
-	}
-	return key
-}
-
-// addressWords is the address as two words. A mapped IPv4 address is the IPv4 address.
-func addressWords(l *Limit) (hi, lo uint64) {
-	if !l.Key.Addr.IsValid() {
-		return 0, 0
-	}
-	b := l.Key.Addr.As16()
-	for i := range 8 {
-		hi = hi<<8 | uint64(b[i])
-		lo = lo<<8 | uint64(b[i+8])
-	}
-	return hi, lo
-}
-
-// shardOf keeps the counters of one organization together, as a clustered storage does: most stacks lock one shard.
-func shardOf(l *Limit) uint64 {
-	word := uint64(l.Key.Org)
-	if l.Plan.Subject == Address {
-		hi, lo := addressWords(l)
-		word = hi ^ lo
-	}
-	// The odd constant spreads neighboring numbers; the upper six bits choose one of 64.
-	return word * 0x9E3779B97F4A7C15 >> 58
-}
-
-// counter is a key with its log.
+// counter is a key and its log, as a shard keeps it: 64 bytes, a line of the processor's cache, without any pointer.
+// A log of up to two quanta is all in here.
 type counter struct {
-	key    counterKey
-	span   span
-	window window
+	hi, lo, part   uint64
+	kind           uint32
+	sum            uint32 // at most MaxFigure, like whatever was admitted
+	base           int64
+	oldest, newest quantum
+	ring           uint32 // its number, 0 for none
+	head, size     uint8
 }
 
-// shard is a part of the counters under one lock.
+func (c *counter) key() counterKey { return counterKey{c.hi, c.lo, c.part, int(c.kind)} }
+
+// shard is a part of the counters under one lock. They stand without gaps, in no order; the index knows where.
 type shard struct {
-	mu       sync.Mutex // protects everything below
-	counters map[counterKey]*counter
-	slots    []*counter // the same counters, in the order in which the sweep visits them
-	cursor   int
-	peak     int // most slots since the maps were made
+	seed   maphash.Seed
+	mu     sync.Mutex // protects everything below
+	index  index
+	pages  []*[pageSize]counter
+	count  int
+	rings  rings
+	cursor int // where the sweep goes on
+	peak   int // most counters since the shard last shrank
 }
 
-func (s *shard) add(c *counter) {
-	if s.counters == nil {
-		s.counters = make(map[counterKey]*counter)
+// at is the counter at a place. It stays there until a sweep or a removal.
+func (s *shard) at(place int) *counter { return &s.pages[place/pageSize][place%pageSize] }
+
+// find is the place of a key with this hash, -1 if it has no counter.
+func (s *shard) find(key *counterKey, hash uint32) int {
+	if s.count == 0 {
+		return -1
 	}
-	s.counters[c.key] = c
-	s.slots = append(s.slots, c)
-	s.peak = max(s.peak, len(s.slots))
+	for i := s.index.home(hash); s.index.cells[i] != 0; i = s.index.after(i) {
+		if place, may := s.index.place(s.index.cells[i], hash); may && s.at(place).key() == *key {
+			return place
+		}
+	}
+	return -1
+}
+
+// add makes the counter of a key that has none.
+func (s *shard) add(key counterKey, hash uint32) *counter {
+	if s.count == len(s.pages)*pageSize {
+		s.pages = append(s.pages, new([pageSize]counter))
+	}
+	if s.index.full(s.count + 1) {
+		s.reindex(2 * (s.count + 1))
+	}
+	s.index.add(hash, s.count)
+	c := s.at(s.count)
+	*c = counter{hi: key.hi, lo: key.lo, part: key.part, kind: uint32(key.kind)}
+	s.count++
+	s.peak = max(s.peak, s.count)
+	return c
+}
+
+func (s *shard) hashAt(place int) uint32 { return hashOf(s.seed, s.at(place).key()) }
+
+// reindex makes the index anew, with room for so many counters.
+func (s *shard) reindex(counters int) {
+	s.index = indexFor(counters)
+	for place := range s.count {
+		s.index.add(s.hashAt(place), place)
+	}
+}
+
+// remove forgets the counter at a place; the last one moves there.
+func (s *shard) remove(place int) {
+	c, end := s.at(place), s.count-1
+	s.index.remove(s.hashAt(place), place, s.hashAt)
+	s.rings.drop(c.ring)
+	if place != end {
+		s.index.move(s.hashAt(end), end, place)
+		*c = *s.at(end)
+	}
+	s.count--
+	// An empty page is kept while the one before it is more than half full: the count may go up and down at its edge.
+	if last := len(s.pages) - 1; s.count <= max(0, last*pageSize-pageSize/2) {
+		s.pages[last] = nil
+		s.pages = s.pages[:last]
+	}
+}
+
+// load reads the log of a counter. Only a charge changes it, and then it must be kept.
+func (s *shard) load(c *counter, w *window) {
+	w.base, w.sum, w.oldest, w.newest, w.size, w.head = c.base, int64(c.sum), c.oldest, c.newest, c.size, c.head
+	w.ring = s.rings.of(c.ring)
+}
+
+// keep writes the log of a counter.
+func (s *shard) keep(c *counter, w *window) {
+	c.base, c.sum, c.oldest, c.newest, c.size, c.head = w.base, uint32(w.sum), w.oldest, w.newest, w.size, w.head
+	if w.ring != nil {
+		c.ring = s.rings.keep(c.ring, w.ring)
+	}
 }
 
 // sweep looks at the next few counters and forgets the idle ones; it returns how many.
-func (s *shard) sweep(now int64, steps int) (forgotten int64) {
-	for range min(steps, len(s.slots)) {
-		if s.cursor >= len(s.slots) {
+func (s *shard) sweep(now int64, spans []span, steps int) (forgotten int64) {
+	var w window
+	for range min(steps, s.count) {
+		if s.cursor >= s.count {
 			s.cursor = 0
 		}
-		c := s.slots[s.cursor]
-		if m := momentOf(now, c.span); !c.window.idle(&m) {
+		c := s.at(s.cursor)
+		s.load(c, &w)
+		if m := momentOf(now, spans[c.kind]); !w.idle(&m) {
 			s.cursor++
 			continue
 		}
-		delete(s.counters, c.key)
-		last := len(s.slots) - 1
-		s.slots[s.cursor], s.slots[last] = s.slots[last], nil
-		s.slots = s.slots[:last]
+		s.remove(s.cursor)
 		forgotten++
 	}
-	if s.peak >= shrinkFrom && len(s.slots) < s.peak/4 {
+	if s.peak >= shrinkFrom && s.count < s.peak/4 {
 		s.shrink()
 	}
 	return forgotten
 }
 
-// shrink makes the maps anew: a map keeps the room of every key it ever held.
+// shrink gives back what was needed for more counters than there are now.
 func (s *shard) shrink() {
-	slots := make([]*counter, len(s.slots))
-	copy(slots, s.slots)
-	counters := make(map[counterKey]*counter, len(slots))
-	for _, c := range slots {
-		counters[c.key] = c
-	}
-	s.slots, s.counters, s.cursor, s.peak = slots, counters, 0, len(slots)
-}
-
-// overflow holds the counters that newcomers share when there is no room: one for each plan and window.
-type overflow struct {
-	live     atomic.Bool // something may be counted
-	mu       sync.Mutex  // protects counters; taken after the locks of shards
-	counters map[counterKey]*counter
-}
-
-// shared is the name of the counter that the key shares with all newcomers.
-func (k counterKey) shared() counterKey { return counterKey{plan: k.plan, period: k.period} }
-
-// window is the shared log for a key, nil when nothing is counted.
-func (o *overflow) window(key counterKey, m *moment) *window {
-	c := o.counters[key.shared()]
-	if c == nil {
-		return nil
-	}
-	if c.window.idle(m) {
-		o.sweep(m.now)
-		return nil
-	}
-	return &c.window
-}
-
-// add is the shared log for a key, made if there is none.
-func (o *overflow) add(key counterKey, s span) *window {
-	if c := o.counters[key.shared()]; c != nil {
-		return &c.window
-	}
-	if o.counters == nil {
-		o.counters = make(map[counterKey]*counter)
-	}
-	c := &counter{key: key.shared(), span: s}
-	o.counters[c.key] = c
-	o.live.Store(true)
-	return &c.window
-}
-
-// sweep forgets the shared logs in which nothing is counted.
-func (o *overflow) sweep(now int64) {
-	for key, c := range o.counters {
-		if m := momentOf(now, c.span); c.window.idle(&m) {
-			delete(o.counters, key)
+	s.reindex(s.count + 1)
+	s.pages = append([]*[pageSize]counter(nil), s.pages...)
+	old := s.rings
+	s.rings = rings{}
+	for place := range s.count {
+		if c := s.at(place); c.ring != 0 {
+			c.ring = s.rings.keep(0, old.of(c.ring))
 		}
 	}
-	o.live.Store(len(o.counters) > 0)
+	s.peak = s.count
 }

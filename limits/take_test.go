@@ -3,6 +3,7 @@ package limits
 import (
 	"context"
 	"crypto/rand"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -19,8 +20,7 @@ import (
 // clock is replaced by its last arguments; nothing else of it is changed.
 func TestScriptDecidesAsMemoryDoes(t *testing.T) {
 	t.Parallel()
-	script := redis.NewScript(strings.Replace(takeSource, "redis.call('TIME')", "{ARGV[#ARGV - 1], ARGV[#ARGV]}", 1))
-	client := testClient(t)
+	script, client := scriptByOurClock(takeSource), testClient(t)
 	rapid.Check(t, func(t *rapid.T) {
 		prefix := "test-" + rand.Text() + ":"
 		period := rapid.SampledFrom([]time.Duration{time.Minute, 7 * time.Minute, 24 * time.Hour, coarseFrom, MaxWindow}).Draw(t, "period")
@@ -32,13 +32,17 @@ func TestScriptDecidesAsMemoryDoes(t *testing.T) {
 			if rapid.IntRange(0, 20).Draw(t, "step") == 0 {
 				now = now.Add(-time.Duration(rapid.Int64Range(0, int64(2*period)).Draw(t, "back")).Truncate(time.Microsecond))
 			}
-			mode := rapid.SampledFrom([]string{"take", "take", "take", "peek"}).Draw(t, "mode")
+			mode := rapid.SampledFrom([]string{"take", "take", "take", "judge", "peek"}).Draw(t, "mode")
 			stack := drawStack(t, period)
 			want := expected(mode, stack, windows, now)
 			got, err := runScript(client, script, prefix, mode, stack, now)
 			if err != nil {
 				t.Fatal(err)
 			}
+			if got[1] != now.UnixMicro() {
+				t.Fatalf("the script's clock shows %d, want %d", got[1], now.UnixMicro())
+			}
+			got = append(got[:1], got[2:]...)
 			for i := range want {
 				if got[i] != want[i] {
 					t.Fatalf("%s of %v: number %d is %d in Redis, %d in memory", mode, stack, i, got[i], want[i])
@@ -48,6 +52,35 @@ func TestScriptDecidesAsMemoryDoes(t *testing.T) {
 			answer = got
 		}
 	})
+}
+
+// scriptByOurClock reads the clock from its last two arguments.
+func scriptByOurClock(source string) *redis.Script {
+	return redis.NewScript(strings.Replace(source, "redis.call('TIME')", "{ARGV[#ARGV - 1], ARGV[#ARGV]}", 1))
+}
+
+// A counter that is never empty outlives what 32 bits hold of its stamps. Its base moves on, and its numbers stay right.
+func TestScriptCountsOnWhenStampsNoLongerFit(t *testing.T) {
+	t.Parallel()
+	script, client := scriptByOurClock(takeSource), testClient(t)
+	for _, period := range []time.Duration{coarseFrom, MaxWindow} {
+		prefix := "test-" + rand.Text() + ":"
+		stack := []Limit{{Plan: TokenRead, Key: Key{Org: 1, ID: 1}, Rate: Rate{Limit: 40, Period: period}, Cost: 3}}
+		windows := map[string]*twin{}
+		now := time.Unix(1790000000, 0)
+		first := now
+		for now.Sub(first) < 3<<32*tickOf(period) {
+			want := expected(modeTake, stack, windows, now)
+			got, err := runScript(client, script, prefix, modeTake, stack, now)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got = append(got[:1], got[2:]...); !slices.Equal(got, want) || got[0] != 1 {
+				t.Fatalf("after %v: %v in Redis, %v in memory", now.Sub(first), got, want)
+			}
+			now = now.Add(period/9 + 7*time.Millisecond)
+		}
+	}
 }
 
 // drawMoment is any pause, or one that ends when the last answer says that something leaves, or just before.
@@ -108,7 +141,7 @@ func expected(mode string, stack []Limit, windows map[string]*twin, now time.Tim
 	waits := make([]time.Duration, len(stack))
 	answer := []int64{1}
 	for i := range stack {
-		if mode == "take" {
+		if mode != "peek" {
 			waits[i] = waitFor(&stack[i], of(windows, stack[i].String()), &m)
 		}
 		if waits[i] != 0 {
@@ -139,14 +172,15 @@ func expected(mode string, stack []Limit, windows map[string]*twin, now time.Tim
 }
 
 func runScript(client *redis.Client, script *redis.Script, prefix, mode string, stack []Limit, now time.Time) ([]int64, error) {
-	keys, args := []string{}, []any{mode}
+	var keys []string
+	var numbers []byte
 	for i := range stack {
 		s := spanOf(stack[i].Rate.Period)
 		keys = append(keys, prefix+stack[i].String())
-		args = append(args, stack[i].Rate.Limit, s.length, s.quantum, s.tick/int64(time.Microsecond), stack[i].Cost)
+		numbers = appendNumbers(numbers, stack[i].Rate.Limit, s.length, s.quantum, s.tick/int64(time.Microsecond), stack[i].Cost)
 	}
-	args = append(args, strconv.FormatInt(now.Unix(), 10), strconv.FormatInt(int64(now.Nanosecond()/1000), 10))
-	return script.Run(context.Background(), client, keys, args...).Int64Slice()
+	clock := []any{strconv.FormatInt(now.Unix(), 10), strconv.FormatInt(int64(now.Nanosecond()/1000), 10)}
+	return script.Run(context.Background(), client, keys, append([]any{mode, numbers}, clock...)...).Int64Slice()
 }
 
 // checkKeys: a key lives until the newest stamp has left by the clock at its writing, also when the clock had stepped
@@ -161,7 +195,7 @@ func checkKeys(t *rapid.T, client *redis.Client, prefix string, stack []Limit, w
 		if left := client.PTTL(context.Background(), key).Val(); left < w.lives-time.Minute {
 			t.Fatalf("a key that must live for %v vanishes in %v", w.lives, left)
 		}
-		if size := client.StrLen(context.Background(), key).Val(); size > 1536 {
+		if size := client.StrLen(context.Background(), key).Val(); size > 13+8*(resolution+1) {
 			t.Fatalf("a counter takes %d bytes", size)
 		}
 	}

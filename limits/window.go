@@ -1,9 +1,15 @@
 package limits
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // resolution is the number of quanta that a window is divided into; one more may be counted at a time.
 const resolution = 127
+
+// firstRing is the length of the first ring; it doubles from there to 128.
+const firstRing = 4
 
 // Stamps are 32-bit numbers of ticks. Windows beyond coarseFrom have a longer tick, so that a stamp holds them too.
 const (
@@ -36,10 +42,18 @@ type moment struct {
 }
 
 func momentOf(now int64, s span) moment {
+	var m moment
+	m.read(now, &s)
+	return m
+}
+
+func (m *moment) read(now int64, s *span) {
+	m.span, m.now = *s, now
 	if s.tick == int64(fineTick) {
-		return moment{span: s, now: now, tick: floorDiv(now, int64(fineTick))} // a constant divides ten times as fast
+		m.tick = floorDiv(now, int64(fineTick)) // a constant divides ten times as fast
+		return
 	}
-	return moment{span: s, now: now, tick: floorDiv(now, s.tick)}
+	m.tick = floorDiv(now, s.tick)
 }
 
 // next is the first tick that is not over.
@@ -62,12 +76,17 @@ func (m *moment) until(tick int64) time.Duration {
 //
 // Clock readings are nanoseconds of any clock. Events are stamped in ticks rounded up and leave by the clock's
 // ticks rounded down: no event is counted for less than the window's length.
+//
+// Most decisions need only the oldest and the newest quantum. Those stand in the window itself; the ring, which is
+// elsewhere in memory, is looked at when something leaves.
 type window struct {
-	base int64 // tick of the clock that stamps count from
-	sum  int64 // cost of all quanta in the ring
-	ring []quantum
-	head uint8 // place of the oldest quantum
-	size uint8 // quanta in the ring
+	base   int64     // tick of the clock that stamps count from
+	sum    int64     // cost of all quanta
+	oldest quantum   // if size is 2 or more
+	newest quantum   // if size is 1 or more
+	size   uint8     // quanta
+	head   uint8     // place in the ring of the oldest that it holds
+	ring   []quantum // those between oldest and newest; nil until there is one, then as long as a power of two
 }
 
 // quantum is the last stamp and the cost of the events of one stretch of the clock.
@@ -76,15 +95,32 @@ type quantum struct {
 	cost  uint32
 }
 
-// at is the i-th oldest quantum. The ring's length is a power of two.
-func (w *window) at(i int) *quantum {
-	return &w.ring[(int(w.head)+i)&(len(w.ring)-1)]
+// windowOf is the log of these quanta, oldest first, whose stamps count from base.
+func windowOf(base int64, quanta []quantum) window {
+	w := window{base: base}
+	for _, q := range quanta {
+		w.push(q)
+		w.sum += int64(q.cost)
+	}
+	return w
 }
 
-// last is the tick of the newest event. The log must not be empty.
-func (w *window) last() int64 {
-	return w.base + int64(w.at(int(w.size)-1).stamp)
+// at is the i-th oldest quantum.
+func (w *window) at(i int) *quantum {
+	switch i {
+	case int(w.size) - 1:
+		return &w.newest
+	case 0:
+		return &w.oldest
+	}
+	return w.between(i - 1)
 }
+
+// between is the i-th oldest place of the ring.
+func (w *window) between(i int) *quantum { return &w.ring[(int(w.head)+i)&(len(w.ring)-1)] }
+
+// last is the tick of the newest event. The log must not be empty.
+func (w *window) last() int64 { return w.base + int64(w.newest.stamp) }
 
 // look tells how many of the oldest quanta have left, and what the others cost. Nothing has come to a nil log.
 func (w *window) look(m *moment) (gone int, used int64) {
@@ -128,26 +164,46 @@ func (w *window) charge(m *moment, cost int64) {
 	if w.size > 0 {
 		tick = max(tick, w.last())
 	}
-	w.head = uint8((int(w.head) + gone) & (len(w.ring) - 1))
-	w.size -= uint8(gone)
+	w.drop(gone)
 	w.sum = used + cost
-	if w.size > 0 && tick < (floorDiv(w.last(), m.quantum)+1)*m.quantum {
-		w.rebase(tick)
-		q := w.at(int(w.size) - 1)
-		q.stamp = uint32(tick - w.base)
-		q.cost += uint32(cost)
+	w.rebase(tick)
+	stamp := uint32(tick - w.base)
+	if w.size == 0 || tick >= (floorDiv(w.last(), m.quantum)+1)*m.quantum {
+		w.push(quantum{stamp, uint32(cost)})
 		return
 	}
-	w.append(tick, cost)
+	w.newest.stamp = stamp
+	w.newest.cost += uint32(cost)
 }
 
-func (w *window) append(tick, cost int64) {
-	if int(w.size) == len(w.ring) {
-		w.grow()
+// drop forgets the oldest quanta.
+func (w *window) drop(gone int) {
+	left := int(w.size) - gone
+	switch {
+	case gone == 0:
+		return
+	case left < 2:
+		w.head = 0
+	default:
+		w.oldest = *w.at(gone)
+		w.head = uint8((int(w.head) + gone) & (len(w.ring) - 1))
 	}
-	w.rebase(tick)
+	w.size = uint8(left)
+}
+
+// push makes q the newest quantum.
+func (w *window) push(q quantum) {
+	switch between := int(w.size) - 2; {
+	case between == len(w.ring):
+		w.grow()
+		fallthrough
+	case between >= 0:
+		*w.between(between) = w.newest
+	case between == -1:
+		w.oldest = w.newest
+	}
+	w.newest = q
 	w.size++
-	*w.at(int(w.size) - 1) = quantum{stamp: uint32(tick - w.base), cost: uint32(cost)}
 }
 
 // rebase makes room for a stamp of this tick, however long the counter has lived. What is counted lies within one
@@ -167,10 +223,11 @@ func (w *window) rebase(tick int64) {
 	w.base += int64(shift)
 }
 
+// grow makes a ring of twice the length, in which the oldest quantum comes first.
 func (w *window) grow() {
-	ring := make([]quantum, max(1, 2*len(w.ring)))
-	for i := range int(w.size) {
-		ring[i] = *w.at(i)
+	ring := make([]quantum, max(firstRing, 2*len(w.ring)))
+	for i := range w.ring {
+		ring[i] = *w.between(i)
 	}
 	w.ring, w.head = ring, 0
 }
@@ -178,7 +235,7 @@ func (w *window) grow() {
 // clone is a log of its own with the same content.
 func (w *window) clone() window {
 	c := *w
-	c.ring = append([]quantum(nil), w.ring...)
+	c.ring = slices.Clone(w.ring)
 	return c
 }
 

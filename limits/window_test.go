@@ -1,9 +1,11 @@
 package limits
 
 import (
+	"math"
+	"math/rand/v2"
+	"reflect"
 	"testing"
 	"time"
-	"unsafe"
 
 	"pgregory.net/rapid"
 )
@@ -63,57 +65,90 @@ func drawPause(period time.Duration) *rapid.Generator[time.Duration] {
 }
 
 // TestWindowAgainstTheExactLog: whatever comes at whatever moments, with whatever weights, while the figure changes
-// and the clock steps back, never more than the figure is admitted in any window of true time; the wait is the first
-// moment at which the request fits; and where the clock runs true the wait is less than a quantum and a tick longer
-// than that of the exact log, which forgets nothing.
+// and the clock steps back and forward, never more than the figure is admitted in any window of true time; where the
+// clock runs ahead of that, in any window of the latest reading. A refusal changes nothing. The wait is the first moment
+// at which the request fits. Where the clock never steps back it is at most a quantum and a tick longer than
+// that of the exact log, which forgets nothing.
 func TestWindowAgainstTheExactLog(t *testing.T) {
 	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
-		period := drawPeriod().Draw(t, "period")
-		s := spanOf(period)
-		steps := rapid.Bool().Draw(t, "the clock steps back")
-		// The reading of the clock at true time 0; readings below 0 are readings too.
-		offset := time.Duration(rapid.Int64Range(-int64(period), int64(2*period)).Draw(t, "offset"))
-		figure := rapid.Int64Range(1, 400).Draw(t, "figure")
-		var now time.Duration
-		var exact slowLog
-		var w window
-		for range rapid.IntRange(1, 300).Draw(t, "arrivals") {
-			now += drawPause(period).Draw(t, "pause")
-			if steps && rapid.IntRange(0, 20).Draw(t, "step") == 0 {
-				offset -= time.Duration(rapid.Int64Range(0, int64(2*period)).Draw(t, "back"))
+	rapid.Check(t, windowAgainstTheExactLog)
+}
+
+func FuzzWindowAgainstTheExactLog(f *testing.F) {
+	addSeeds(f)
+	f.Fuzz(rapid.MakeFuzz(windowAgainstTheExactLog))
+}
+
+// addSeeds begins with bytes of no meaning, enough of them for whole sequences.
+func addSeeds(f *testing.F) {
+	for seed := range byte(4) {
+		bytes := make([]byte, 1<<16)
+		_, _ = rand.NewChaCha8([32]byte{seed}).Read(bytes)
+		f.Add(bytes)
+	}
+}
+
+func windowAgainstTheExactLog(t *rapid.T) {
+	period := drawPeriod().Draw(t, "period")
+	s := spanOf(period)
+	back, forward := rapid.Bool().Draw(t, "the clock steps back"), rapid.Bool().Draw(t, "the clock steps forward")
+	// The reading of the clock at true time 0; readings below 0 are readings too.
+	offset := time.Duration(rapid.Int64Range(-int64(period), int64(2*period)).Draw(t, "offset"))
+	figure := rapid.Int64Range(1, 400).Draw(t, "figure")
+	var now time.Duration
+	latest := time.Duration(math.MinInt64) // reading at which something was admitted
+	var byClock, byTime slowLog
+	var w window
+	for range rapid.IntRange(1, 300).Draw(t, "arrivals") {
+		now += drawPause(period).Draw(t, "pause")
+		if back && rapid.IntRange(0, 20).Draw(t, "step") == 0 {
+			offset -= time.Duration(rapid.Int64Range(0, int64(2*period)).Draw(t, "back"))
+		}
+		if forward && rapid.IntRange(0, 20).Draw(t, "step") == 0 {
+			offset += time.Duration(rapid.Int64Range(0, int64(2*period)).Draw(t, "forward"))
+		}
+		if rapid.IntRange(0, 30).Draw(t, "change") == 0 {
+			figure = rapid.Int64Range(1, 400).Draw(t, "figure")
+		}
+		cost := rapid.Int64Range(1, min(figure, 9)).Draw(t, "cost")
+		l := &Limit{Plan: AccountRead, Rate: Rate{Limit: figure, Period: period}, Cost: cost}
+		m := momentOf(int64(now+offset), s)
+		before := w.clone()
+		wait := waitFor(l, &w, &m)
+		if wait == 0 {
+			w.charge(&m, cost)
+			latest = max(latest, now+offset)
+			byClock, byTime = append(byClock, event{latest, cost}), append(byTime, event{now, cost})
+			if sum := byClock.within(latest, period); sum > figure {
+				t.Fatalf("%d units were admitted within %v of readings; the figure is %d", sum, period, figure)
 			}
-			if rapid.IntRange(0, 30).Draw(t, "change") == 0 {
-				figure = rapid.Int64Range(1, 400).Draw(t, "figure")
+			if sum := byTime.within(now, period); sum > figure && !forward {
+				t.Fatalf("%d units were admitted within %v; the figure is %d", sum, period, figure)
 			}
-			cost := rapid.Int64Range(1, min(figure, 9)).Draw(t, "cost")
-			l := &Limit{Plan: AccountRead, Rate: Rate{Limit: figure, Period: period}, Cost: cost}
-			reading := int64(now + offset)
-			m := momentOf(reading, s)
-			wait := waitFor(l, &w, &m)
-			if wait == 0 {
-				w.charge(&m, cost)
-				exact = append(exact, event{now, cost})
-				if sum := exact.within(now, period); sum > figure {
-					t.Fatalf("%d units were admitted within %v; the figure is %d", sum, period, figure)
-				}
-			} else {
-				if waitFor(l, &w, later(m, wait)) != 0 {
-					t.Fatalf("told to wait %v, and then refused", wait)
-				}
-				if waitFor(l, &w, later(m, wait-1)) == 0 {
-					t.Fatalf("told to wait %v, although less would do", wait)
-				}
-				if late := wait - exact.wait(now, period, cost, figure); !steps && late > period/resolution+time.Duration(s.tick) {
-					t.Fatalf("told to wait %v longer than the exact log would", late)
-				}
-			}
-			checkStand(t, &w, standOf(l, &w, &m, wait), m, figure)
-			if int(w.size) > resolution+1 || len(w.ring) > resolution+1 {
-				t.Fatalf("%d quanta, ring of %d", w.size, len(w.ring))
+		} else {
+			checkWait(t, l, &w, m, wait)
+			if late := wait - byClock.wait(now+offset, period, cost, figure); !back && late > period/resolution+time.Duration(s.tick) {
+				t.Fatalf("told to wait %v longer than the exact log would", late)
 			}
 		}
-	})
+		checkStand(t, &w, standOf(l, &w, &m, wait), m, figure)
+		if wait != 0 && !reflect.DeepEqual(before, w) {
+			t.Fatalf("a refusal made %+v of %+v", w, before)
+		}
+		if int(w.size) > resolution+1 || len(w.ring) > resolution+1 {
+			t.Fatalf("%d quanta, ring of %d", w.size, len(w.ring))
+		}
+	}
+}
+
+// checkWait: at the moment told there is room, and a nanosecond earlier there is none.
+func checkWait(t *rapid.T, l *Limit, w *window, m moment, wait time.Duration) {
+	if waitFor(l, w, later(m, wait)) != 0 {
+		t.Fatalf("told to wait %v, and then refused", wait)
+	}
+	if waitFor(l, w, later(m, wait-1)) == 0 {
+		t.Fatalf("told to wait %v, although less would do", wait)
+	}
 }
 
 // later is the reading of the same clock after a while.
@@ -173,16 +208,22 @@ func TestWindowOfALongLife(t *testing.T) {
 	}
 }
 
-func TestAFullCounterIsSmall(t *testing.T) {
+// A log that was written down and is read again is the same log.
+func TestWindowOfItsQuanta(t *testing.T) {
 	t.Parallel()
 	var w window
-	s := spanOf(time.Minute)
-	for now := time.Duration(0); now < 3*time.Minute; now += 20 * time.Millisecond {
-		w.charge(later(moment{span: s}, now), 1)
-	}
-	bytes := unsafe.Sizeof(counter{}) + uintptr(cap(w.ring))*unsafe.Sizeof(quantum{})
-	if w.size < resolution || bytes > 1536 {
-		t.Errorf("a counter with %d quanta takes %d bytes", w.size, bytes)
+	l := &Limit{Plan: AccountRead, Rate: Rate{Limit: 1000, Period: time.Minute}, Cost: 1}
+	for now := time.Duration(0); now < 3*time.Minute; now += 700 * time.Millisecond {
+		m := momentOf(int64(now), spanOf(time.Minute))
+		var quanta []quantum
+		for i := range int(w.size) {
+			quanta = append(quanta, *w.at(i))
+		}
+		read := windowOf(w.base, quanta)
+		if got, want := standOf(l, &read, &m, 0), standOf(l, &w, &m, 0); got != want {
+			t.Fatalf("%d quanta read again tell %+v, want %+v", len(quanta), got, want)
+		}
+		w.charge(&m, 1)
 	}
 }
 

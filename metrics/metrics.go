@@ -29,6 +29,7 @@ type Metrics struct {
 	transcribed      *prometheus.CounterVec
 	processes        prometheus.Gauge
 	countedApart     prometheus.Gauge
+	limitsStorage    limitsStorage
 }
 
 // Reasons of guard failures.
@@ -52,6 +53,7 @@ func New(version string) *Metrics {
 		transcribed:      counters("transcribed_audio_seconds_total", "Length of the audio transcribed, by engine.", "engine"),
 		processes:        gauge("processes_alive", "Processes of this installation with a recent heartbeat."),
 		countedApart:     gauge("limits_counted_apart", "1 while several processes are alive and each counts limits for itself (memory://)."),
+		limitsStorage:    newLimitsStorage(),
 	}
 	build := gauges("build_info", "Always 1; the labels say what is running.", "version", "go")
 	build.WithLabelValues(version, runtime.Version()).Set(1)
@@ -61,6 +63,7 @@ func New(version string) *Metrics {
 	m.registry.MustRegister(
 		m.requests, m.durations, m.limitRefusals, m.unauthorized, m.guardFailures, m.forwardedIgnored, m.limitsOff,
 		m.jobs, m.transcribed, m.processes, m.countedApart, build,
+		m.limitsStorage.up, m.limitsStorage.breaker, m.limitsStorage.outages, m.limitsStorage.without, m.limitsStorage.flushes,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
 	return m

@@ -48,7 +48,9 @@ type APIToken struct {
 	ReplacedBy      *int64
 	LastUsedAt      *time.Time
 	LastUsedAddress *string
-	CreatedAt       time.Time
+	// RateLimits is a JSON object of what the owner wants less for it, by category: {"read":"10 per minute"}.
+	RateLimits *string
+	CreatedAt  time.Time
 }
 
 // TableName keeps the wire's plural apart from gorm's guess.
@@ -56,8 +58,19 @@ func (APIToken) TableName() string { return "api_tokens" }
 
 // ChangeCounter counts changes that every process must hear of; processes poll it.
 type ChangeCounter struct {
-	Name  string `gorm:"primaryKey"` // "credentials"
+	Name  string `gorm:"primaryKey"` // "credentials", "figures"
 	Value int64
+}
+
+// LimitFigure is what an administrator gave one organization, account or token in place of a limit's configured
+// figure. Exactly one of the three is set.
+type LimitFigure struct {
+	ID             int64 `gorm:"primaryKey"`
+	OrganizationID *int64
+	UserID         *int64
+	TokenID        *int64
+	Plan           string // name of a row of limits.Plans
+	Figures        string // as config.ParseRates reads it
 }
 
 // Recording is an accepted audio or video file and what is known of it. The transcript is in tables of its own.

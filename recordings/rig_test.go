@@ -123,7 +123,9 @@ func (r *rig) join(s *settings, logger *slog.Logger) {
 	s.recordings.Queue, s.recordings.Media = r.jobs, toolbox
 	s.recordings.Transcriber = speech.NewTranscriber(r.engine, toolbox, speech.TranscriberOptions{TempDir: s.recordings.TempDir, Logger: logger})
 	s.recordings.Slots = jobs.NewSlots(r.limits, s.slots, s.recordings.SlotLife)
-	s.recordings.Allowance = jobs.NewAllowance(r.limits, s.ai, nil)
+	figures := authtest.NoFigures()
+	figures[limits.UserAI] = s.ai
+	s.recordings.Allowance = jobs.NewAllowance(r.limits, limits.NewInForce(figures, nil))
 	r.recordings = recordings.New(r.db, s.recordings)
 	recordings.RegisterWorkers(r.jobs, r.recordings)
 	r.user = r.account("owner")

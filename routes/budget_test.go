@@ -299,5 +299,5 @@ func TestAForgottenFigureStopsTheStart(t *testing.T) {
 	}()
 	figures := ample()
 	delete(figures, limits.TokenRead)
-	auth.NewGuard(auth.Options{Figures: figures})
+	limits.NewInForce(figures, nil)
 }

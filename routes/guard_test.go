@@ -183,7 +183,7 @@ func (s *brokenStore) Take(ctx context.Context, stack []limits.Limit, room []lim
 
 func TestLimitsThatCannotBeCheckedLetNothingIn(t *testing.T) {
 	t.Parallel()
-	store := &brokenStore{Store: limits.NewMemory(time.Now), err: errors.New("connection refused")}
+	store := &brokenStore{Store: limits.NewMemory(time.Now), err: limits.Unavailable(errors.New("connection refused"))}
 	h := open(t, plan{store: store})
 	token := h.token(1, "full")
 	for range 3 {
@@ -198,18 +198,65 @@ func TestLimitsThatCannotBeCheckedLetNothingIn(t *testing.T) {
 	if n := h.counts.Unavailable.Load(); n != 4 {
 		t.Errorf("%d counted, want 4", n)
 	}
-	if n := strings.Count(h.log.String(), "connection refused"); n != 1 {
-		t.Errorf("%d lines about one outage:\n%s", n, h.log)
+	if strings.Contains(h.log.String(), "connection refused") {
+		t.Errorf("an outage, which is logged once, was logged with a request:\n%s", h.log)
 	}
 	if len(h.finder.Uses()) != 0 {
 		t.Error("a refused request was noted as a use")
 	}
 	store.err = nil
 	h.want(h.call("GET", "/api/v1/recordings", bearer(token)), 200, "")
-	store.err = errors.New("connection refused")
-	h.want(h.call("GET", "/api/v1/recordings", bearer(token)), 503, "")
-	if n := strings.Count(h.log.String(), "connection refused"); n != 2 {
-		t.Errorf("a second outage is logged on its own, got %d lines", n)
+}
+
+// A stack that no store can decide about is a fault of ours: it lets nothing in, and is not called an outage.
+func TestAFaultInTheStackIs500(t *testing.T) {
+	t.Parallel()
+	h := open(t, plan{figures: map[*limits.Plan][]limits.Rate{limits.TokenRead: {{Limit: 5, Period: time.Nanosecond}}}})
+	h.want(h.call("GET", "/api/v1/recordings", bearer(h.token(1, "full"))), 500, "internal")
+	if n := h.counts.Unavailable.Load(); n != 0 || !strings.Contains(h.log.String(), "the window of token_read") {
+		t.Errorf("%d outages counted, logged:\n%s", n, h.log)
+	}
+}
+
+// While the storage is away each row follows the policy of what it does.
+func TestEachRowFollowsThePolicyOfWhatItDoes(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		method, path string
+		by           string
+		class        limits.Class
+	}{
+		{"GET", "/api/v1/recordings", "token", limits.OnRead},
+		{"GET", "/api/v1/recordings/1/status", "token", limits.OnRead},
+		{"GET", "/api/v1/users/me", "session", limits.OnRead},
+		{"DELETE", "/api/v1/recordings/1", "token", limits.OnWrite},
+		{"DELETE", "/api/v1/recordings/1", "session", limits.OnWrite},
+		{"POST", "/api/v1/recordings/upload", "token", limits.OnWrite},
+		{"POST", "/api/v1/recordings/1/transcribe", "token", limits.OnProcess},
+		{"POST", "/api/v1/recordings/1/transcribe", "session", limits.OnProcess},
+		{"GET", "/api/tokens", "session", limits.OnRead},
+		{"POST", "/api/tokens", "session", limits.OnWrite},
+		{"DELETE", "/api/tokens/1", "session", limits.OnWrite},
+		{"POST", "/api/auth/login", "nobody", limits.OnWrite},
+		{"GET", "/api/v1/recordings", "nobody", limits.OnWrite}, // counting the 401
+		{"POST", "/api/v1/recordings/1/transcribe", "nobody", limits.OnWrite},
+	} {
+		for _, answering := range []limits.Class{limits.OnRead, limits.OnWrite, limits.OnProcess} {
+			h := open(t, plan{stores: func(class limits.Class) limits.Store {
+				if class == answering {
+					return limits.NewMemory(time.Now)
+				}
+				return &brokenStore{err: limits.Unavailable(errors.New("away"))}
+			}})
+			credential := map[string][]change{
+				"token": {bearer(h.token(1, "full"))}, "session": {cookie(h.session(1))}, "nobody": nil,
+			}[row.by]
+			decided := h.call(row.method, row.path, credential...).StatusCode != 503
+			if decided != (answering == row.class) {
+				t.Errorf("%s %s by %s while %v is decided: let through %v, want it to follow %v",
+					row.method, row.path, row.by, answering, decided, row.class)
+			}
+		}
 	}
 }
 

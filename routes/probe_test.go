@@ -3,6 +3,7 @@ package routes_test
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"testing"
@@ -55,13 +56,13 @@ func target(leaveOut without, manage bool) probe.Target {
 	finder := authtest.NewFinder()
 	return probe.Target{
 		Credentials: &callers{finder: finder}, TokensManageByToken: manage,
-		Build: func(figures auth.Figures) *routes.Table {
+		Build: func(figures limits.Figures) *routes.Table {
 			o := authtest.GuardOptions(finder, figures, limits.NewMemory(time.Now))
 			o.AllowQueryToken, o.TokensManageByToken = true, manage
 			guard := auth.NewGuard(o)
 			options := routes.Options{
 				Guard: guard, Bounds: routes.Bounds{JSON: 4 << 10, Upload: 4 << 10},
-				Metrics: noMetrics{}, Logger: o.Logger, Now: time.Now, Dry: true,
+				Metrics: noMetrics{}, Logger: slog.New(slog.DiscardHandler), Now: time.Now, Dry: true,
 			}
 			if leaveOut != nil {
 				options = routes.LeaveOut(options, func(row routes.Row, mounted echo.MiddlewareFunc) echo.MiddlewareFunc {
@@ -91,7 +92,7 @@ func TestTheProbeFindsNothingWhereAllGuardsStand(t *testing.T) {
 		for _, fault := range report.Faults {
 			t.Error(fault)
 		}
-		if report.Rows != 13 || report.Checks < 500 {
+		if report.Rows != 16 || report.Checks < 500 {
 			t.Errorf("%d checks of %d rows: the walk did not try", report.Checks, report.Rows)
 		}
 		if len(report.Skipped) != 4 {
@@ -273,7 +274,7 @@ func TestARouteBesideTheTableIsFound(t *testing.T) {
 	} {
 		target := target(nil, false)
 		build := target.Build
-		target.Build = func(figures auth.Figures) *routes.Table {
+		target.Build = func(figures limits.Figures) *routes.Table {
 			table := build(figures)
 			routes.CutTripwire(table)
 			add(table)
@@ -292,7 +293,7 @@ func TestTheDryTableIsTheRealOne(t *testing.T) {
 	dry, wet := target(nil, false).Build(probe.Ample()).Live(), open(t, plan{}).table.Live()
 	slices.Sort(dry)
 	slices.Sort(wet)
-	if !slices.Equal(dry, wet) || len(wet) != 20 {
+	if !slices.Equal(dry, wet) || len(wet) != 24 {
 		t.Errorf("dry %v\nreal %v", dry, wet)
 	}
 }

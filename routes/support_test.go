@@ -36,6 +36,7 @@ type house struct {
 type plan struct {
 	figures             map[*limits.Plan][]limits.Rate
 	store               limits.Store
+	stores              func(limits.Class) limits.Store // in place of store
 	allowQuery          bool
 	tokensManageByToken bool
 	timeouts            routes.Timeouts
@@ -66,8 +67,8 @@ func (noMetrics) Request(string, string, int, time.Duration) {}
 func perMinute(n int64) []limits.Rate { return []limits.Rate{{Limit: n, Period: time.Minute}} }
 
 // ample are figures that no test of something else runs into.
-func ample() auth.Figures {
-	figures := make(auth.Figures)
+func ample() limits.Figures {
+	figures := make(limits.Figures)
 	for _, plan := range limits.Plans() {
 		figures[plan] = perMinute(1000)
 	}
@@ -88,11 +89,14 @@ func open(t testing.TB, p plan) *house {
 	o := authtest.GuardOptions(h.finder, figures, p.store)
 	h.counts = o.Metrics.(*authtest.Metrics)
 	o.AllowQueryToken, o.TokensManageByToken = p.allowQuery, p.tokensManageByToken
-	o.Now, o.Logger = now, slog.New(slog.NewJSONHandler(h.log, nil))
+	o.Now = now
+	if p.stores != nil {
+		o.Limits = p.stores
+	}
 	h.guard = auth.NewGuard(o)
 	h.table = routes.New(routes.Options{
 		Guard: h.guard, Bounds: routes.Bounds{Upload: 1 << 20}, Timeouts: p.timeouts,
-		Metrics: noMetrics{}, Logger: o.Logger, Now: time.Now,
+		Metrics: noMetrics{}, Logger: slog.New(slog.NewJSONHandler(h.log, nil)), Now: time.Now,
 	})
 	if p.declare == nil {
 		p.declare = declareAll
@@ -124,6 +128,9 @@ func declareAll(t *routes.Table, h *house) {
 			}
 			return fine(c, p)
 		})
+	t.Token("GET", "/api/v1/search", auth.Read, fine, routes.Limit(limits.Search))
+	t.Token("POST", "/api/v1/recordings/import", auth.Upload, fine, routes.Limit(limits.Import))
+	t.Token("POST", "/api/v1/recordings/record", auth.Upload, fine, routes.Limit(limits.Recorder))
 	t.Account("GET", "/api/tokens", fine)
 	t.Account("POST", "/api/tokens", fine, routes.OwnLimit(limits.TokenCreate))
 	t.Account("DELETE", "/api/tokens/:token", fine, routes.Limit(limits.TokenChange))

@@ -113,7 +113,7 @@ func createToken(ctx context.Context, call Invocation, arguments []string) error
 	if err != nil {
 		return err
 	}
-	plaintext, _, err := tokens.New(db, tokenOptions(cfg, time.Now, nil, nil)).Create(ctx, tokens.Wish{
+	plaintext, _, err := tokens.New(db, tokenOptions(cfg, time.Now)).Create(ctx, tokens.Wish{
 		UserID:        user.ID,
 		Name:          name,
 		Scopes:        splitScopes(*scopes),

@@ -17,6 +17,7 @@ import (
 	"github.com/stenometer/stenometer/jobs"
 	"github.com/stenometer/stenometer/limits"
 	"github.com/stenometer/stenometer/media"
+	"github.com/stenometer/stenometer/orgs"
 	"github.com/stenometer/stenometer/outbound"
 	"github.com/stenometer/stenometer/recordings"
 	"github.com/stenometer/stenometer/routes"
@@ -54,7 +55,9 @@ func (s *Server) join() error {
 	if err := s.joinJobs(); err != nil {
 		return err
 	}
-	s.tokens = tokens.New(s.db, tokenOptions(s.config, s.now, s.counts, logger))
+	s.figures = orgs.NewFigures(s.db, orgs.FiguresOptions{PollEvery: s.config.CredentialPoll, Logger: logger})
+	s.inForce = limits.NewInForce(figures(s.config), s.figures)
+	s.tokens = tokens.New(s.db, s.tokenOptions())
 	s.accounts = accounts.New(s.db, accountOptions(s.config, s.now, logger))
 	transcriber := speech.NewTranscriber(engine, toolbox, speech.TranscriberOptions{
 		TempDir: s.temporary(), Backoff: s.config.JobRetryBase, Logger: logger,
@@ -62,6 +65,7 @@ func (s *Server) join() error {
 	s.recordings = recordings.New(s.db, s.recordingOptions(toolbox, transcriber))
 	s.watch = &watch{
 		db: s.db, files: filesAnswer(s.config, s.files), counts: s.counts, jobs: s.jobs, metrics: s.metrics, logger: logger, now: s.now,
+		alive: &s.alive, probeEvery: s.config.StorageProbe, sweepEvery: s.config.LimitsSweep,
 		inMemory: s.config.RateLimitStorageURI.Scheme() == memoryScheme,
 	}
 	recordings.RegisterWorkers(s.jobs, s.recordings)
@@ -119,12 +123,11 @@ func (s *Server) speechOptions(toolbox *media.Media) speech.Options {
 }
 
 func (s *Server) recordingOptions(toolbox *media.Media, transcriber *speech.Transcriber) recordings.Options {
-	inForce := figures(s.config)
 	return recordings.Options{
 		Files: s.files, LocalPath: s.localPath(), TempDir: s.temporary(), Free: freeSpace(s.config.DataDir),
 		Queue: s.jobs, Media: toolbox, Transcriber: transcriber,
 		Slots:          jobs.NewSlots(s.counts, s.config.JobsMaxConcurrentPerOrg, slotLife),
-		Allowance:      jobs.NewAllowance(s.counts, inForce[limits.UserAI], inForce[limits.OrganizationAI]),
+		Allowance:      jobs.NewAllowance(s.counts.For(limits.OnProcess), s.inForce),
 		MaxUploadBytes: int64(s.config.MaxUploadMB) << 20,
 		ReserveBytes:   int64(s.config.DiskReserveMB) << 20,
 		Transcribed:    s.metrics.Transcribed,
@@ -146,15 +149,15 @@ func (s *Server) localPath() func(key string) string {
 
 func (s *Server) guardOptions(addresses *auth.Addresses) auth.Options {
 	return auth.Options{
-		Tokens: s.tokens, Sessions: s.accounts, Limits: s.counts, Figures: figures(s.config), Addresses: addresses,
+		Tokens: s.tokens, Sessions: s.accounts, Limits: s.counts.For, InForce: s.inForce, Addresses: addresses,
 		AllowQueryToken: s.config.AllowQueryToken, TokensManageByToken: s.config.TokensManageByToken,
-		Metrics: s.metrics, Now: s.now, Logger: s.program.Logger,
+		Metrics: s.metrics, Now: s.now,
 	}
 }
 
 func (s *Server) signInOptions(addresses *auth.Addresses) accounthandlers.Options {
 	return accounthandlers.Options{
-		Accounts: s.accounts, Limits: s.counts, LoginFailures: perMinute(loginFailuresPerMinute),
+		Accounts: s.accounts, Limits: s.counts.For(limits.OnWrite), LoginFailures: perMinute(loginFailuresPerMinute),
 		Addresses: addresses, SecureCookies: isHTTPS(s.config.PublicURL),
 	}
 }
@@ -164,11 +167,15 @@ func isHTTPS(address string) bool {
 	return err == nil && parsed.Scheme == "https"
 }
 
-func tokenOptions(cfg *config.Config, now func() time.Time, store limits.Store, logger *slog.Logger) tokens.Options {
-	return tokens.Options{
-		MaxPerUser: cfg.MaxTokensPerUser, CreateRate: cfg.TokenCreateRate, Limits: store,
-		PollEvery: cfg.CredentialPoll, Now: now, Logger: logger,
-	}
+func (s *Server) tokenOptions() tokens.Options {
+	options := tokenOptions(s.config, s.now)
+	options.Limits, options.Figures, options.Logger = s.counts.For(limits.OnWrite), s.inForce, s.program.Logger
+	return options
+}
+
+// tokenOptions are those of a command, which no limit counts.
+func tokenOptions(cfg *config.Config, now func() time.Time) tokens.Options {
+	return tokens.Options{MaxPerUser: cfg.MaxTokensPerUser, PollEvery: cfg.CredentialPoll, Now: now}
 }
 
 func accountOptions(cfg *config.Config, now func() time.Time, logger *slog.Logger) accounts.Options {
@@ -184,6 +191,7 @@ func (s *Server) parts() []part {
 		return func(ctx context.Context) error { start(ctx); return nil }
 	}
 	return []part{
+		{"the figures' watch", s.figures.Start, func(context.Context) error { s.figures.Stop(); return nil }},
 		{"the credentials' watch", always(s.tokens.Start), s.tokens.Stop},
 		{"the sessions' sweep", always(s.accounts.Start), func(context.Context) error { s.accounts.Stop(); return nil }},
 		{"the metrics", s.startMetrics, s.stopMetrics},

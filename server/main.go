@@ -37,6 +37,8 @@ func commands() []command {
 		{"version", "version", printVersion},
 		{"user create", "user create --email E --username U [--role admin|editor|viewer] [--org SLUG]   (password from standard input)", createUser},
 		{"token create", "token create --user EMAIL --name N [--scopes read,upload] [--expires-in-days D]", createToken},
+		{"limits set", "limits set --org SLUG|--user EMAIL|--token ID LIMIT=FIGURE…   (FIGURE as in the variables, or default)", setLimits},
+		{"limits", "limits [--org SLUG|--user EMAIL|--token ID]", printLimits},
 		{"routes", "routes [--json]", printRoutes},
 		{"demo", "demo [--exit]", demo},
 	}
@@ -76,17 +78,23 @@ func help(w io.Writer) {
 
 // parse reads a subcommand's flags and refuses what is left over.
 func parse(call Invocation, flags *flag.FlagSet, arguments []string) error {
+	rest, err := parseWithRest(call, flags, arguments)
+	if err == nil && len(rest) > 0 {
+		err = fmt.Errorf("%w: unexpected argument %q", errUsage, rest[0])
+	}
+	return err
+}
+
+// parseWithRest reads a subcommand's flags and returns the arguments behind them.
+func parseWithRest(call Invocation, flags *flag.FlagSet, arguments []string) ([]string, error) {
 	flags.SetOutput(call.Errors)
 	if err := flags.Parse(arguments); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
-			return err
+			return nil, err
 		}
-		return fmt.Errorf("%w: %w", errUsage, err)
+		return nil, fmt.Errorf("%w: %w", errUsage, err)
 	}
-	if flags.NArg() > 0 {
-		return fmt.Errorf("%w: unexpected argument %q", errUsage, flags.Arg(0))
-	}
-	return nil
+	return flags.Args(), nil
 }
 
 // noDotenv is the file of settings of a command that reads none.

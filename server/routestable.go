@@ -27,7 +27,7 @@ func RouteTable(cfg *config.Config) *routes.Table {
 type Callers struct {
 	Tokens   auth.TokenFinder
 	Sessions auth.SessionFinder
-	Figures  auth.Figures
+	Figures  limits.Figures
 }
 
 // DryTable is the table with every guard real and every handler replaced by one that only says that it was reached.
@@ -38,8 +38,8 @@ func table(cfg *config.Config, callers Callers, dry bool) *routes.Table {
 	counted := metrics.New("")
 	logger := slog.New(slog.DiscardHandler)
 	guard := auth.NewGuard(auth.Options{
-		Tokens: callers.Tokens, Sessions: callers.Sessions, Figures: callers.Figures,
-		Limits: limits.NewMemory(time.Now), Metrics: counted, Now: time.Now, Logger: logger,
+		Tokens: callers.Tokens, Sessions: callers.Sessions, InForce: limits.NewInForce(callers.Figures, nil),
+		Limits: limits.Always(limits.NewMemory(time.Now)), Metrics: counted, Now: time.Now,
 		Addresses:       auth.NewAddresses(auth.AddressOptions{Now: time.Now, Logger: logger}),
 		AllowQueryToken: cfg.AllowQueryToken, TokensManageByToken: cfg.TokensManageByToken,
 	})

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"time"
 
 	"gocloud.dev/blob"
@@ -17,8 +18,10 @@ import (
 	"github.com/stenometer/stenometer/accounts"
 	"github.com/stenometer/stenometer/config"
 	"github.com/stenometer/stenometer/jobs"
+	"github.com/stenometer/stenometer/limits"
 	"github.com/stenometer/stenometer/metrics"
 	"github.com/stenometer/stenometer/models"
+	"github.com/stenometer/stenometer/orgs"
 	"github.com/stenometer/stenometer/recordings"
 	"github.com/stenometer/stenometer/routes"
 	"github.com/stenometer/stenometer/tokens"
@@ -50,8 +53,11 @@ type Server struct {
 
 	db         *models.DB
 	files      *blob.Bucket
-	counts     counts
+	counts     *counts
+	alive      atomic.Int64 // processes last seen alive
 	jobs       *jobs.Jobs
+	figures    *orgs.Figures
+	inForce    *limits.InForce
 	tokens     *tokens.Tokens
 	accounts   *accounts.Accounts
 	recordings *recordings.Recordings
@@ -124,11 +130,8 @@ func (s *Server) open(ctx context.Context) (err error) {
 	if err != nil {
 		return fmt.Errorf("opening the file storage: %w", err)
 	}
-	s.counts, err = openCounts(ctx, s.config, s.now)
-	if err != nil {
-		return fmt.Errorf("opening the storage of the limits: %w", err)
-	}
-	return nil
+	s.counts, err = s.openCounts(ctx)
+	return err
 }
 
 // noteSwitchedOff says which limits a setting of 0 has switched off: a guard that is not there is told.

@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"os"
 	"syscall"
-	"time"
 
 	"gocloud.dev/blob"
 	"gocloud.dev/blob/fileblob"
@@ -15,25 +14,7 @@ import (
 	_ "gocloud.dev/blob/s3blob"
 
 	"github.com/stenometer/stenometer/config"
-	"github.com/stenometer/stenometer/limits"
 )
-
-// counts is the storage of the limits and of the leases: one connection serves both.
-type counts interface {
-	limits.Store
-	limits.Leases
-	// Ping asks the storage whether it answers.
-	Ping(ctx context.Context) error
-}
-
-// openCounts opens what RATELIMIT_STORAGE_URI names. A storage that refuses our name or password is an error here,
-// so that the server does not start unguarded.
-func openCounts(ctx context.Context, cfg *config.Config, now func() time.Time) (counts, error) {
-	if cfg.RateLimitStorageURI.Scheme() == memoryScheme {
-		return limits.NewMemory(now), nil
-	}
-	return limits.OpenRedis(ctx, cfg.RateLimitStorageURI.Reveal(), limits.RedisOptions{Now: now})
-}
 
 // openFiles opens what FILE_STORAGE_URL names. Files on disk are written beside their final place: a temporary
 // folder on another mount could not be renamed from. Their metadata lives in the database.

@@ -10,7 +10,6 @@ import (
 
 	"github.com/stenometer/stenometer/api/health"
 	"github.com/stenometer/stenometer/jobs"
-	"github.com/stenometer/stenometer/limits"
 	"github.com/stenometer/stenometer/metrics"
 	"github.com/stenometer/stenometer/models"
 )
@@ -22,8 +21,8 @@ const (
 	warnEvery = time.Hour
 	// countEvery is how often the processes that share the database are counted.
 	countEvery = 2 * time.Second
-	// sweepEvery is how often counters in memory that count nothing any more are let go.
-	sweepEvery = 30 * time.Second
+	// lookEvery is how often the storage of the limits is asked whether it still knows what it counted.
+	lookEvery = 2 * time.Second
 )
 
 // watch knows how the server stands: for readyz, for the log, and for the metrics.
@@ -31,18 +30,24 @@ type watch struct {
 	db *models.DB
 	// files asks whether the file storage can be used.
 	files    func(ctx context.Context) error
-	counts   counts
+	counts   *counts
 	jobs     *jobs.Jobs
 	inMemory bool
 	metrics  *metrics.Metrics
 	logger   *slog.Logger
 	now      func() time.Time
+	// alive is where the processes last seen alive are noted; probeEvery is how often a storage of the limits that is
+	// away is asked whether it is back.
+	alive      *atomic.Int64
+	probeEvery time.Duration
+	// sweepEvery is how often counters that count nothing any more are let go.
+	sweepEvery time.Duration
 
 	ending atomic.Bool
 	cancel context.CancelFunc
 	ended  sync.WaitGroup
-	// warned and swept are touched by the counting goroutine alone.
-	warned, swept time.Time
+	// warned is touched by whoever counts the processes alone.
+	warned time.Time
 	// several is how many processes count in memory while that is more than one; else 0.
 	several atomic.Int64
 }
@@ -50,38 +55,39 @@ type watch struct {
 // stopping withdraws readiness: load balancers send no new requests while the running ones end.
 func (w *watch) stopping() { w.ending.Store(true) }
 
-// start begins to count the processes that share the database.
+// start counts the processes that share the database, and goes on counting them and looking after the counts.
 func (w *watch) start(ctx context.Context) error {
+	w.count(ctx)
+	w.counts.Look(ctx) // what is lost from now on is noticed
 	ctx, w.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	w.every(ctx, countEvery, w.count)
+	w.every(ctx, w.sweepEvery, w.counts.Sweep)
+	w.every(ctx, lookEvery, w.counts.Look)
+	w.every(ctx, w.probeEvery, w.counts.Probe)
+	return nil
+}
+
+// every does something again and again until ctx is over, each thing on its own: a database that is slow to count
+// must not delay the return of the limits' storage.
+func (w *watch) every(ctx context.Context, interval time.Duration, do func(context.Context)) {
 	w.ended.Go(func() {
-		tick := time.NewTicker(countEvery)
+		tick := time.NewTicker(interval)
 		defer tick.Stop()
 		for {
-			w.count(ctx)
-			w.sweep()
 			select {
 			case <-tick.C:
+				do(ctx)
 			case <-ctx.Done():
 				return
 			}
 		}
 	})
-	return nil
 }
 
 func (w *watch) stop(context.Context) error {
 	w.cancel()
 	w.ended.Wait()
 	return nil
-}
-
-// sweep lets go of idle counters: after a flood of addresses their memory returns.
-func (w *watch) sweep() {
-	memory, is := w.counts.(*limits.Memory)
-	if now := w.now(); is && now.Sub(w.swept) >= sweepEvery {
-		w.swept = now
-		memory.Sweep()
-	}
 }
 
 // count looks how many processes live. Several with counts in memory each let a whole figure through.
@@ -99,6 +105,7 @@ func (w *watch) count(ctx context.Context) {
 			inMemory++
 		}
 	}
+	w.alive.Store(int64(len(alive)))
 	w.metrics.ProcessesAlive(len(alive), w.inMemory)
 	if !w.inMemory || inMemory < 2 {
 		w.several.Store(0)
@@ -133,10 +140,12 @@ func (w *watch) report(ctx context.Context) health.Report {
 	}
 	fault("the database does not answer", w.db.Ping(ctx))
 	fault("the file storage does not answer", w.files(ctx))
-	if err := w.counts.Ping(ctx); err != nil {
-		// Handled by policy: requests are refused with 503 until it is back, and probes must not make it worse.
-		w.logger.Warn("the storage of the limits does not answer", "error", err.Error())
-		report.Warnings = append(report.Warnings, "the storage of the limits does not answer: requests are refused")
+	// Its outages are logged when they begin and end; a probe that is answered every few seconds must not repeat them.
+	switch missing, handled := w.counts.Standing(ctx); {
+	case missing != "":
+		report.Faults = append(report.Faults, missing)
+	case handled != "":
+		report.Warnings = append(report.Warnings, handled)
 	}
 	if processes := w.several.Load(); processes > 1 {
 		report.Warnings = append(report.Warnings, severalInMemory(int(processes)))

@@ -15,6 +15,7 @@ import (
 	"github.com/stenometer/stenometer/accounts"
 	"github.com/stenometer/stenometer/auth"
 	"github.com/stenometer/stenometer/config"
+	"github.com/stenometer/stenometer/limits"
 	"github.com/stenometer/stenometer/models"
 	"github.com/stenometer/stenometer/models/modelstest"
 	"github.com/stenometer/stenometer/routes"
@@ -127,7 +128,7 @@ func target(t testing.TB) probe.Target {
 	cfg := configured(t, "API_ALLOW_QUERY_TOKEN=true")
 	return probe.Target{
 		Credentials: c,
-		Build: func(figures auth.Figures) *routes.Table {
+		Build: func(figures limits.Figures) *routes.Table {
 			return server.DryTable(cfg, server.Callers{Tokens: c.tokens, Sessions: c.accounts, Figures: figures})
 		},
 	}

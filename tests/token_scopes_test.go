@@ -245,7 +245,7 @@ func TestATokenIsShownOnce(t *testing.T) {
 		t.Errorf("the list is %s", list.Body)
 	}
 	entry := list.JSON(t)["tokens"].([]any)[0].(map[string]any)
-	want := []string{"created_at", "expires_at", "id", "last_used_at", "name", "revoked", "scopes"}
+	want := []string{"created_at", "expires_at", "id", "last_used_at", "name", "rate_limits", "revoked", "scopes"}
 	var got []string
 	for name := range entry {
 		got = append(got, name)

@@ -18,9 +18,14 @@ type Change struct {
 	Name *string
 	// Scopes is the new set; nil leaves it. It must lie within the present one.
 	Scopes []string
+	// RateLimits replace those that the token's owner wanted before; nil leaves them, an empty map removes them.
+	RateLimits map[string]string
+	// By is as in Wish: what a token changes stays within its own limits.
+	By int64
 }
 
-// Alter renames a token, narrows it, or both; one failure alters nothing. A token is never widened.
+// Alter renames a token, narrows it, or gives it other limits of its own; one failure alters nothing. Its scopes are
+// never widened.
 func (t *Tokens) Alter(ctx context.Context, userID, id int64, change Change) (Token, error) {
 	var row models.APIToken
 	err := t.changing(ctx, userID, id, func(tx *gorm.DB, found *models.APIToken) (bool, error) {
@@ -44,15 +49,46 @@ func (t *Tokens) Alter(ctx context.Context, userID, id int64, change Change) (To
 			}
 			found.Name = name
 		}
-		err := tx.Model(found).Select("name", "scopes").Updates(found).Error
+		limited, err := t.limit(tx, found, change)
+		if err != nil {
+			return false, err
+		}
+		err = tx.Model(found).Select("name", "scopes", "rate_limits").Updates(found).Error
 		row = *found
-		return narrowed, err
+		return narrowed || limited, err
 	})
 	if err != nil {
 		return Token{}, failed("change a token", err)
 	}
-	return t.withUse(view(row)), nil
+	return t.ownView(row)
 }
+
+// limit gives a token the limits that a change asks for, and reports whether they are others than before.
+func (t *Tokens) limit(tx *gorm.DB, found *models.APIToken, change Change) (bool, error) {
+	if change.RateLimits == nil {
+		return false, nil
+	}
+	before := found.RateLimits
+	var err error
+	if found.RateLimits, err = t.lowered(found.ID, change.RateLimits); err != nil {
+		return false, err
+	}
+	if change.By != 0 {
+		var maker models.APIToken
+		if err := tx.Take(&maker, change.By).Error; err != nil {
+			return false, err
+		}
+		if maker.ID == found.ID {
+			maker.RateLimits = before
+		}
+		if err := keepWithin(maker, found); err != nil {
+			return false, err
+		}
+	}
+	return !sameText(before, found.RateLimits), nil
+}
+
+func sameText(a, b *string) bool { return a == b || a != nil && b != nil && *a == *b }
 
 // Revoke ends a token for good: it opens nothing any more and is in no list.
 func (t *Tokens) Revoke(ctx context.Context, userID, id int64) error {
@@ -65,7 +101,7 @@ func (t *Tokens) Revoke(ctx context.Context, userID, id int64) error {
 	return nil
 }
 
-// Rotate makes the successor of a token: same name, same scopes, same end. The old one works on for the overlap,
+// Rotate makes the successor of a token: same name, same scopes, same end, same limits. The old one works on for the overlap,
 // 0 to MaxOverlapHours, and never beyond its own end; with no overlap it is revoked at once. At most two of a
 // line live: an older one still in its overlap ends now. by is as in Wish. It returns the plaintext once.
 func (t *Tokens) Rotate(ctx context.Context, userID, id int64, overlapHours int64, by int64) (string, Token, error) {
@@ -82,7 +118,7 @@ func (t *Tokens) Rotate(ctx context.Context, userID, id int64, overlapHours int6
 		}
 		successor = models.APIToken{
 			UserID: old.UserID, Name: old.Name, TokenHash: hashed(plaintext), Scopes: old.Scopes,
-			ExpiresAt: old.ExpiresAt, CreatedAt: now,
+			ExpiresAt: old.ExpiresAt, RateLimits: old.RateLimits, CreatedAt: now,
 		}
 		if err := boundedBy(tx, by, userID, &successor); err != nil {
 			return false, err
@@ -90,12 +126,32 @@ func (t *Tokens) Rotate(ctx context.Context, userID, id int64, overlapHours int6
 		if err := tx.Create(&successor).Error; err != nil {
 			return false, err
 		}
+		if err := inheritFigures(tx, old.ID, successor.ID); err != nil {
+			return false, err
+		}
 		return true, replace(tx, old, successor.ID, now, time.Duration(overlapHours)*time.Hour)
 	})
 	if err != nil {
 		return "", Token{}, failed("rotate a token", err)
 	}
-	return plaintext, view(successor), nil
+	return shown(plaintext, successor)
+}
+
+// inheritFigures gives a successor the figures that an administrator gave its predecessor: nobody sheds them by
+// rotating.
+func inheritFigures(tx *gorm.DB, old, successor int64) error {
+	var figures []models.LimitFigure
+	if err := tx.Where("token_id = ?", old).Find(&figures).Error; err != nil || len(figures) == 0 {
+		return err
+	}
+	for i := range figures {
+		figures[i].ID, figures[i].TokenID = 0, &successor
+	}
+	if err := tx.Create(&figures).Error; err != nil {
+		return err
+	}
+	_, err := models.RaiseCounter(tx, models.FiguresCounter)
+	return err
 }
 
 // rotatable refuses what has nothing to hand on, or has handed it on.
@@ -157,7 +213,7 @@ func (t *Tokens) changing(
 		if err != nil || !lessened {
 			return err
 		}
-		count, err = raise(tx)
+		count, err = models.RaiseCounter(tx, counterName)
 		return err
 	})
 	if err == nil && count != 0 {

@@ -6,9 +6,6 @@ import (
 	"sync"
 	"time"
 
-	"gorm.io/gorm"
-	"gorm.io/gorm/clause"
-
 	"github.com/stenometer/stenometer/models"
 )
 
@@ -69,17 +66,6 @@ func (t *Tokens) readChanges(ctx context.Context) (int64, error) {
 	}
 	t.changes.read(counter.Value, began)
 	return counter.Value, nil
-}
-
-// raise counts one more change within the transaction that makes it.
-func raise(tx *gorm.DB) (int64, error) {
-	var counter models.ChangeCounter
-	raised := tx.Model(&counter).Clauses(clause.Returning{}).Where("name = ?", counterName).
-		Update("value", gorm.Expr("value + 1"))
-	if raised.Error == nil && raised.RowsAffected != 1 {
-		return 0, fmt.Errorf("the counter of credential changes is missing")
-	}
-	return counter.Value, raised.Error
 }
 
 // poll keeps the reading fresh. What it can't read is asked for by whoever needs it, so an error is logged once

@@ -1,6 +1,7 @@
 package tokens
 
 import (
+	"net/netip"
 	"testing"
 	"time"
 )
@@ -63,10 +64,11 @@ func TestTheQueueOfUsesIsBounded(t *testing.T) {
 	for id := range int64(maxUses + 50) {
 		queue.note(id, use{at: now})
 	}
-	queue.note(3, use{at: now.Add(time.Second), address: "later"})
-	queue.note(3, use{at: now, address: "earlier"})
+	earlier, later := netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("192.0.2.2")
+	queue.note(3, use{at: now.Add(time.Second), address: later})
+	queue.note(3, use{at: now, address: earlier})
 	due := queue.takeDue(now)
-	if len(due) != maxUses || due[3].address != "later" {
+	if len(due) != maxUses || due[3].address != later {
 		t.Errorf("%d uses are queued, token 3's is %+v", len(due), due[3])
 	}
 	// Within the minute nothing of these is due again; after it, what came meanwhile is.

@@ -22,6 +22,8 @@ type Wish struct {
 	Scopes []string
 	// ExpiresInDays from 0 (never) to MaxExpiryDays.
 	ExpiresInDays int64
+	// RateLimits by category ("read", "write", "process"), as RateLimits are written; nil for none.
+	RateLimits map[string]string
 	// OverHTTP says that the create limit counts this one; the command is not counted.
 	OverHTTP bool
 	// By is the id of the token that makes this one, 0 for a session or a command. What a token makes never
@@ -60,7 +62,7 @@ func (t *Tokens) Create(ctx context.Context, wish Wish) (string, Token, error) {
 	if err != nil {
 		return "", Token{}, failed("create a token", err)
 	}
-	return plaintext, view(row), nil
+	return shown(plaintext, row)
 }
 
 // rowOf judges a wish and writes down what it asks for.
@@ -84,7 +86,10 @@ func (t *Tokens) rowOf(wish Wish, plaintext string) (models.APIToken, error) {
 		}
 	}
 	row.Scopes = scopes.Stored()
-	return row, nil
+	if wish.RateLimits != nil {
+		row.RateLimits, err = t.lowered(0, wish.RateLimits)
+	}
+	return row, err
 }
 
 // room is the cap. Tokens that are revoked or expired don't count, nor does one that is being rotated out while
@@ -113,21 +118,14 @@ func (t *Tokens) room(tx *gorm.DB, userID int64, now time.Time) error {
 
 // charge takes one of the account's creations.
 func (t *Tokens) charge(ctx context.Context, owner models.User) error {
-	var stack []limits.Limit
-	for _, rate := range t.options.CreateRate {
-		if rate.Limit == 0 {
-			continue
-		}
-		stack = append(stack, limits.Limit{
-			Plan: limits.TokenCreate, Key: limits.Key{Org: owner.OrganizationID, ID: owner.ID}, Rate: rate, Cost: 1,
-		})
-	}
+	key := limits.Key{Org: owner.OrganizationID, ID: owner.ID}
+	stack := t.options.Figures.Stack(nil, limits.TokenCreate, key)
 	if len(stack) == 0 {
 		return nil
 	}
 	decision, err := t.options.Limits.Take(ctx, stack, nil)
 	if err != nil {
-		return limits.Unavailable(err)
+		return err
 	}
 	if !decision.Admitted {
 		return &limits.Refusal{Decision: decision}
@@ -135,7 +133,7 @@ func (t *Tokens) charge(ctx context.Context, owner models.User) error {
 	return nil
 }
 
-// boundedBy keeps what a token makes within that token: its scopes and its expiry.
+// boundedBy keeps what a token makes within that token: its scopes, its expiry and its limits.
 func boundedBy(tx *gorm.DB, by, userID int64, made *models.APIToken) error {
 	if by == 0 {
 		return nil
@@ -155,5 +153,5 @@ func boundedBy(tx *gorm.DB, by, userID int64, made *models.APIToken) error {
 		return problems.New(problems.InsufficientScope, "A token makes no token that may do more than itself.")
 	}
 	made.ExpiresAt = earlier(made.ExpiresAt, maker.ExpiresAt)
-	return nil
+	return keepWithin(maker, made)
 }

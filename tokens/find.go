@@ -23,10 +23,11 @@ func (t *Tokens) FindToken(ctx context.Context, hash [32]byte) (auth.Token, bool
 		RevokedAt      *time.Time
 		OrganizationID int64
 		Role           string
+		RateLimits     *string
 		DisabledAt     *time.Time
 	}
 	err := t.db.Read.WithContext(ctx).Model(&models.APIToken{}).
-		Select("api_tokens.id, api_tokens.user_id, api_tokens.scopes, api_tokens.expires_at, api_tokens.revoked_at, "+
+		Select("api_tokens.id, api_tokens.user_id, api_tokens.scopes, api_tokens.expires_at, api_tokens.revoked_at, api_tokens.rate_limits, "+
 			"users.organization_id, users.role, users.disabled_at").
 		Joins("JOIN users ON users.id = api_tokens.user_id").
 		Where("api_tokens.token_hash = ?", hex.EncodeToString(hash[:])).
@@ -34,6 +35,10 @@ func (t *Tokens) FindToken(ctx context.Context, hash [32]byte) (auth.Token, bool
 	if errors.Is(err, gorm.ErrRecordNotFound) {
 		return auth.Token{}, false, nil
 	}
+	if err != nil {
+		return auth.Token{}, false, fmt.Errorf("find a token: %w", err)
+	}
+	own, err := storedRateLimits(row.RateLimits)
 	if err != nil {
 		return auth.Token{}, false, fmt.Errorf("find a token: %w", err)
 	}
@@ -46,7 +51,22 @@ func (t *Tokens) FindToken(ctx context.Context, hash [32]byte) (auth.Token, bool
 		ExpiresAt:      row.ExpiresAt,
 		Revoked:        row.RevokedAt != nil,
 		OwnerDisabled:  row.DisabledAt != nil,
+		RateLimits:     own.figures(),
 	}, true, nil
+}
+
+// Find is a token, expired ones included, and the id of its owner, for an administrator. Revoked ones are gone.
+func (t *Tokens) Find(ctx context.Context, id int64) (token Token, owner int64, err error) {
+	var row models.APIToken
+	err = t.db.Read.WithContext(ctx).Where("revoked_at IS NULL").Take(&row, id).Error
+	if errors.Is(err, gorm.ErrRecordNotFound) {
+		return Token{}, 0, notFound()
+	}
+	if err != nil {
+		return Token{}, 0, failed("find a token", err)
+	}
+	token, err = t.ownView(row)
+	return token, row.UserID, err
 }
 
 // List is the account's tokens, oldest first: those that work, and those that have expired. Revoked ones are
@@ -62,7 +82,11 @@ func (t *Tokens) List(ctx context.Context, userID int64) ([]Token, error) {
 	}
 	list := make([]Token, 0, len(rows))
 	for _, row := range rows {
-		list = append(list, t.withUse(view(row)))
+		token, err := t.ownView(row)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, token)
 	}
 	return list, nil
 }
@@ -77,7 +101,11 @@ func (t *Tokens) Current(ctx context.Context, userID, id int64) (Token, error) {
 	if err != nil {
 		return Token{}, failed("show a token", err)
 	}
-	token, now := view(row), t.now()
+	token, err := view(row)
+	if err != nil {
+		return Token{}, err
+	}
+	now := t.now()
 	token.LastUsedAt = &now
 	return token, nil
 }

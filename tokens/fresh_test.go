@@ -3,6 +3,7 @@ package tokens_test
 import (
 	"context"
 	"crypto/sha256"
+	"net/netip"
 	"testing"
 	"time"
 
@@ -89,9 +90,9 @@ func TestLastUse(t *testing.T) {
 		store.Start(ctx) // a second Start is none
 		_, token := create(t, store, tokens.Wish{UserID: user.ID})
 		first := clock.Now()
-		store.Used(token.ID, first, "192.0.2.1")
-		store.Used(token.ID, first.Add(time.Minute), "192.0.2.2")
-		store.Used(1<<60, first, "192.0.2.3") // a token that is gone
+		store.Used(token.ID, first, netip.MustParseAddr("192.0.2.1"))
+		store.Used(token.ID, first.Add(time.Minute), netip.MustParseAddr("192.0.2.2"))
+		store.Used(1<<60, first, netip.MustParseAddr("192.0.2.3")) // a token that is gone
 
 		list, err := store.List(ctx, user.ID)
 		if err != nil || list[0].LastUsedAt == nil || !list[0].LastUsedAt.Equal(first.Add(time.Minute)) {
@@ -116,7 +117,7 @@ func TestLastUse(t *testing.T) {
 			t.Errorf("written is %v by %v", row.LastUsedAt, row.LastUsedAddress)
 		}
 		// What another process wrote later stays.
-		store.Used(token.ID, first, "192.0.2.4")
+		store.Used(token.ID, first, netip.MustParseAddr("192.0.2.4"))
 		if err := store.Stop(ctx); err != nil {
 			t.Fatal(err)
 		}

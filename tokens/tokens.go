@@ -23,8 +23,9 @@ import (
 type Options struct {
 	// MaxPerUser is the cap: how many active tokens an account may have. 0 is no cap.
 	MaxPerUser int
-	// CreateRate bounds the tokens that an account makes over HTTP; empty, or a figure of 0, is no bound.
-	CreateRate []limits.Rate
+	// Figures are those in force, of what is created over HTTP and for the rate limits of a token. They may be nil
+	// where neither is asked for.
+	Figures *limits.InForce
 	// Limits counts what is created over HTTP. It may be nil where nothing is.
 	Limits limits.Store
 	// PollEvery is how often the change counter is read once started; 0 means 300 ms. At most 1 s is useful:
@@ -100,9 +101,11 @@ type Token struct {
 	ExpiresAt  *time.Time
 	LastUsedAt *time.Time
 	Revoked    bool
+	RateLimits RateLimits
 }
 
-func view(row models.APIToken) Token {
+func view(row models.APIToken) (Token, error) {
+	own, err := storedRateLimits(row.RateLimits)
 	return Token{
 		ID:         row.ID,
 		Name:       row.Name,
@@ -111,7 +114,20 @@ func view(row models.APIToken) Token {
 		ExpiresAt:  row.ExpiresAt,
 		LastUsedAt: row.LastUsedAt,
 		Revoked:    row.RevokedAt != nil,
-	}
+		RateLimits: own,
+	}, err
+}
+
+// shown is a token in the one answer that tells its plaintext.
+func shown(plaintext string, row models.APIToken) (string, Token, error) {
+	token, err := view(row)
+	return plaintext, token, err
+}
+
+// ownView is a token with the use that is not written down yet.
+func (t *Tokens) ownView(row models.APIToken) (Token, error) {
+	token, err := view(row)
+	return t.withUse(token), err
 }
 
 // now is the moment as the databases keep it.

@@ -12,6 +12,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/stenometer/stenometer/auth"
+	"github.com/stenometer/stenometer/auth/authtest"
 	"github.com/stenometer/stenometer/limits"
 	"github.com/stenometer/stenometer/models"
 	"github.com/stenometer/stenometer/models/modelstest"
@@ -308,6 +309,13 @@ func TestRacingCreatesLeaveExactlyTheCap(t *testing.T) {
 	})
 }
 
+// creating is the create limit at these rates, with every other limit off.
+func creating(rates ...limits.Rate) *limits.InForce {
+	figures := authtest.NoFigures()
+	figures[limits.TokenCreate] = rates
+	return limits.NewInForce(figures, nil)
+}
+
 // The create limit counts what is made over HTTP, after the cap: a refusal by the cap charges nothing, and one by
 // the limit makes nothing.
 func TestTheCreateLimitIsTakenAfterTheCap(t *testing.T) {
@@ -315,8 +323,7 @@ func TestTheCreateLimitIsTakenAfterTheCap(t *testing.T) {
 	modelstest.Each(t, func(t *testing.T, db *models.DB) {
 		user, clock := newUser(t, db, "ann"), newClock()
 		counts := limits.NewMemory(clock.Now)
-		rate := []limits.Rate{{Limit: 3, Period: time.Hour}}
-		store := tokens.New(db, tokens.Options{MaxPerUser: 2, CreateRate: rate, Limits: counts, Now: clock.Now})
+		store := tokens.New(db, tokens.Options{MaxPerUser: 2, Figures: creating(limits.Rate{Limit: 3, Period: time.Hour}), Limits: counts, Now: clock.Now})
 		wish := tokens.Wish{UserID: user.ID, OverHTTP: true}
 		_, first := create(t, store, wish)
 		create(t, store, wish)
@@ -349,7 +356,7 @@ func TestACreateLimitCanBeOff(t *testing.T) {
 	db := modelstest.SQLite(t)
 	user := newUser(t, db, "ann")
 	for _, rates := range [][]limits.Rate{nil, {{Limit: 0, Period: time.Hour}}} {
-		store := tokens.New(db, tokens.Options{CreateRate: rates})
+		store := tokens.New(db, tokens.Options{Figures: creating(rates...)})
 		for range 15 {
 			create(t, store, tokens.Wish{UserID: user.ID, OverHTTP: true})
 		}

@@ -3,6 +3,7 @@ package tokens
 import (
 	"context"
 	"fmt"
+	"net/netip"
 	"sync"
 	"time"
 
@@ -24,7 +25,7 @@ const (
 
 type use struct {
 	at      time.Time
-	address string
+	address netip.Addr
 }
 
 // uses is the queue: the latest use of each token that is not written yet, and when one was last written.
@@ -35,7 +36,7 @@ type uses struct {
 }
 
 // Used notes that a token was used; it is written later, at most once a minute.
-func (t *Tokens) Used(tokenID int64, at time.Time, address string) {
+func (t *Tokens) Used(tokenID int64, at time.Time, address netip.Addr) {
 	t.uses.note(tokenID, use{at: at.UTC().Truncate(time.Microsecond), address: address})
 }
 
@@ -146,7 +147,7 @@ func (t *Tokens) writeBatch(ctx context.Context, batch map[int64]use) error {
 		for id, latest := range batch {
 			err := tx.Model(&models.APIToken{}).
 				Where("id = ? AND (last_used_at IS NULL OR last_used_at < ?)", id, latest.at).
-				Updates(map[string]any{"last_used_at": latest.at, "last_used_address": latest.address}).Error
+				Updates(map[string]any{"last_used_at": latest.at, "last_used_address": latest.address.String()}).Error
 			if err != nil {
 				return err
 			}

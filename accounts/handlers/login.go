@@ -73,7 +73,7 @@ func (h *Handlers) standing(c echo.Context, failures []limits.Limit) error {
 	}
 	states, err := h.Limits.Peek(c.Request().Context(), failures)
 	if err != nil {
-		return limits.Unavailable(err)
+		return err
 	}
 	refusal := limits.Refusal{Decision: limits.Decision{States: states, Binding: -1}}
 	for i, state := range states {
@@ -99,7 +99,7 @@ func (h *Handlers) failed(c echo.Context, failures []limits.Limit, answer error)
 	}
 	decision, err := h.Limits.Take(c.Request().Context(), failures, nil)
 	if err != nil {
-		return limits.Unavailable(err)
+		return err
 	}
 	if !decision.Admitted {
 		return &limits.Refusal{Decision: decision}

@@ -82,8 +82,8 @@ func newServer(t *testing.T, set settings) *server {
 		Now: s.clock.Now, Logger: logger,
 	})
 	guard := auth.NewGuard(auth.Options{
-		Tokens: authtest.NewFinder(), Sessions: s.accounts, Limits: counts, Figures: figures, Addresses: addresses,
-		TokensManageByToken: true, Metrics: &authtest.Metrics{}, Now: s.clock.Now, Logger: logger,
+		Tokens: authtest.NewFinder(), Sessions: s.accounts, Limits: limits.Always(counts), InForce: limits.NewInForce(figures, nil), Addresses: addresses,
+		TokensManageByToken: true, Metrics: &authtest.Metrics{}, Now: s.clock.Now,
 	})
 	table := routes.New(routes.Options{Guard: guard, Metrics: requests{}, Logger: logger, Now: s.clock.Now})
 	handlers.New(handlers.Options{

@@ -84,7 +84,7 @@ func open(t testing.TB) *site {
 		Queue:     queue, Media: toolbox, MaxUploadBytes: maxUpload, Now: time.Now, Logger: logger,
 	})
 	recordings.RegisterWorkers(queue, stories)
-	figures := make(auth.Figures)
+	figures := make(limits.Figures)
 	for _, plan := range limits.Plans() {
 		figures[plan] = []limits.Rate{{Limit: 1000, Period: time.Minute}}
 	}

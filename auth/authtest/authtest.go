@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"net/url"
 	"sync"
 	"sync/atomic"
@@ -75,8 +76,8 @@ func (v *visitor) Get(key string) any        { return v.values[key] }
 func (v *visitor) Set(key string, value any) { v.values[key] = value }
 
 // NoFigures switches every limit off.
-func NoFigures() auth.Figures {
-	figures := make(auth.Figures)
+func NoFigures() limits.Figures {
+	figures := make(limits.Figures)
 	for _, plan := range limits.Plans() {
 		figures[plan] = nil
 	}
@@ -84,12 +85,12 @@ func NoFigures() auth.Figures {
 }
 
 // GuardOptions are those of a guard that stands directly on the network.
-func GuardOptions(finder *Finder, figures auth.Figures, store limits.Store) auth.Options {
+func GuardOptions(finder *Finder, figures limits.Figures, store limits.Store) auth.Options {
 	logger := slog.New(slog.DiscardHandler)
 	return auth.Options{
-		Tokens: finder, Sessions: finder, Limits: store, Figures: figures,
+		Tokens: finder, Sessions: finder, Limits: limits.Always(store), InForce: limits.NewInForce(figures, nil),
 		Addresses: auth.NewAddresses(auth.AddressOptions{Now: time.Now, Logger: logger}),
-		Metrics:   &Metrics{}, Now: time.Now, Logger: logger,
+		Metrics:   &Metrics{}, Now: time.Now,
 	}
 }
 
@@ -206,7 +207,7 @@ func (f *Finder) Changes(context.Context) (int64, error) {
 }
 
 // Used implements auth.TokenFinder.
-func (f *Finder) Used(tokenID int64, _ time.Time, _ string) {
+func (f *Finder) Used(tokenID int64, _ time.Time, _ netip.Addr) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.uses = append(f.uses, tokenID)

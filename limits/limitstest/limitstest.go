@@ -26,6 +26,9 @@ type Subject struct {
 	Now func() time.Time
 	// Wait returns when the store's clock has gone on for at least this long.
 	Wait func(time.Duration)
+	// Apart is true of a store that decides about an address before it decides about an organization, and gives back
+	// what the other refuses. For that moment it may refuse too much; it never admits too much.
+	Apart bool
 }
 
 // Run runs the suite. Open makes a store in which nothing is counted and nothing is held.
@@ -44,6 +47,7 @@ func Run(t *testing.T, open func(t *testing.T) Subject) {
 		{"equal waits bind by precedence", precedence},
 		{"more than the figure is never admitted", neverAdmitted},
 		{"exact under racing callers", racing},
+		{"racing over an address never admits too much", racingOverAnAddress},
 		{"four tokens share the account's figure", fourTokens},
 		{"read does not use up write", readLeavesWrite},
 		{"one token does not use up another", tokensApart},

@@ -141,7 +141,7 @@ func (s *subject) public() {
 	s.expect("the row says why it asks for none", s.row.Reason != "", text("no reason"))
 	s.refused("a body declared one byte over its bound", s.try(h, trial{declared: s.row.Body + 1}), tooLarge, "payload_too_large")
 	if s.row.Uncounted {
-		tight := make(auth.Figures)
+		tight := make(limits.Figures)
 		for _, plan := range limits.Plans() {
 			tight[plan] = one()
 		}

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/stenometer/stenometer/auth"
 	"github.com/stenometer/stenometer/limits"
 	"github.com/stenometer/stenometer/routes"
 )
@@ -20,7 +19,7 @@ import (
 type Target struct {
 	// Build makes the dry table with these figures, counters at nothing, and the credentials of Credentials. Clients
 	// are counted by the address of their connection.
-	Build func(auth.Figures) *routes.Table
+	Build func(limits.Figures) *routes.Table
 	// Credentials makes credentials that every built table knows.
 	Credentials Credentials
 	// TokensManageByToken is whether the built tables let full tokens through the door of accounts.
@@ -80,8 +79,8 @@ func Walk(ctx context.Context, target Target) (Report, error) {
 }
 
 // Ample are figures that no single request runs into.
-func Ample() auth.Figures {
-	figures := make(auth.Figures)
+func Ample() limits.Figures {
+	figures := make(limits.Figures)
 	for _, plan := range limits.Plans() {
 		figures[plan] = []limits.Rate{{Limit: 1000, Period: time.Minute}}
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/stenometer/stenometer/auth"
+	"github.com/stenometer/stenometer/limits"
 	"github.com/stenometer/stenometer/routes"
 )
 
@@ -95,7 +96,7 @@ func (r result) String() string {
 }
 
 // handler builds the table anew, with these figures.
-func (s *subject) handler(figures auth.Figures) http.Handler {
+func (s *subject) handler(figures limits.Figures) http.Handler {
 	return s.target.Build(figures).Handler()
 }
 

@@ -24,12 +24,12 @@ func guardMutations() []mutation {
 		step("the guard does not check the scope", "g.authorize(v.principal, rule)"),
 		step("the guard asks for no same-origin proof", "g.requireSameOrigin(c.Request(), v.principal)"),
 		step("the guard looks at no declared length", "checkDeclared(c.Request(), row)"),
-		step("the guard admits without its limits", "g.admit(c, v, forCaller(rule.stackOf(v.principal), v.principal, v.counted))"),
+		step("the guard admits without its limits", "g.admit(c, v, rule.store, rule.plansOf(v.principal))"),
 		door("the token door mounts no guard", "t.mount(row, t.guard.RequireScope(spec.guard, scope), withPrincipal(h))", "t.mount(row, "+unguarded+", withPrincipal(h))"),
 		door("the account door mounts no guard", "t.mount(row, t.guard.RequireScope(spec.guard), withPrincipal(h))", "t.mount(row, "+unguarded+", withPrincipal(h))"),
 		door("the upload door mounts no guard", "t.mount(row, t.guard.RequireScope(spec.guard, scope), func(", "t.mount(row, "+unguarded+", func("),
 		door("the public door admits without its limits", "			if err := admit(c); err != nil {\n				return err\n			}\n", "			_ = admit\n"),
-		{"an answer 401 is not counted", "auth/authenticate.go", "g.admit(c, v, forCaller(g.failures, Principal{}, v.counted))", "error(nil)", walk, []string{"./tests"}},
+		{"an answer 401 is not counted", "auth/authenticate.go", "[]*limits.Plan{limits.AuthFailures}", "[]*limits.Plan(nil)", walk, []string{"./tests"}},
 	}
 }
 

@@ -3,11 +3,8 @@ package testservices
 import (
 	"context"
 	"fmt"
-	"net"
-	"os/exec"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -19,27 +16,44 @@ func OwnRedis(t testing.TB) string {
 	return StoppableRedis(t).URL
 }
 
-// PrivateRedis is a Redis of one test that the test may stop and start again at the same address.
+// PrivateRedis is a Redis of one test that the test may stop, freeze and start again at the same address.
 type PrivateRedis struct {
+	// URL is what RATELIMIT_STORAGE_URI says to use it.
 	URL string
+	// Address is its host and port, or the path of its socket.
+	Address string
 
-	t    testing.TB
-	port int
-	stop func()
+	t         testing.TB
+	arguments []string
+	client    *redis.Client
+	process   *process
 }
 
 // StoppableRedis is OwnRedis for a test of what happens while Redis is away.
 func StoppableRedis(t testing.TB) *PrivateRedis {
 	t.Helper()
 	Redis(t)
-	for range 5 { // another process may take the free port before redis-server does
-		port, err := freePort()
-		if err != nil {
-			t.Fatal(err)
+	return start(t, func(port int) *PrivateRedis {
+		return &PrivateRedis{
+			URL:       fmt.Sprintf("redis://%s/0", local(port)),
+			Address:   local(port),
+			arguments: []string{"--port", fmt.Sprint(port), "--bind", "127.0.0.1"},
+			client:    connect(&redis.Options{Addr: local(port)}),
 		}
-		if stop, ok := startRedis(t, port); ok {
-			r := &PrivateRedis{URL: fmt.Sprintf("redis://127.0.0.1:%d/0", port), t: t, port: port, stop: stop}
-			t.Cleanup(r.Stop)
+	})
+}
+
+// start starts what describe says for a free port, on another one where that was taken meanwhile.
+func start(t testing.TB, describe func(port int) *PrivateRedis) *PrivateRedis {
+	t.Helper()
+	var free ports
+	for range 5 {
+		r := describe(free.next(t))
+		r.t = t
+		r.arguments = append(r.arguments, "--save", "", "--appendonly", "no", "--dir", t.TempDir())
+		t.Cleanup(func() { _ = r.client.Close() })
+		if p, ok := startProcess(t, r.client, r.arguments...); ok {
+			r.process = p
 			return r
 		}
 	}
@@ -47,61 +61,44 @@ func StoppableRedis(t testing.TB) *PrivateRedis {
 	return nil
 }
 
-// Stop ends it; what it held is gone.
-func (r *PrivateRedis) Stop() { r.stop() }
+// connect makes the test's own connection. It dials once where it comes, five times as the library has it.
+func connect(o *redis.Options) *redis.Client {
+	o.DialerRetries = 1
+	return redis.NewClient(o)
+}
+
+// Stop ends it; what it held is gone. It may be called twice.
+func (r *PrivateRedis) Stop() { r.process.stop() }
 
 // Start brings it back at the same address, empty.
 func (r *PrivateRedis) Start() {
 	r.t.Helper()
-	stop, ok := startRedis(r.t, r.port)
+	p, ok := startProcess(r.t, r.client, r.arguments...)
 	if !ok {
-		r.t.Fatalf("redis-server did not come back on port %d", r.port)
+		r.t.Fatalf("redis-server did not come back at %s", r.Address)
 	}
-	r.stop = stop
+	r.process = p
 }
 
-func freePort() (int, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, err
-	}
-	defer listener.Close()
-	return listener.Addr().(*net.TCPAddr).Port, nil
+// Freeze stops it from doing anything; connections stay, and new ones are made by the kernel without an answer.
+func (r *PrivateRedis) Freeze() {
+	r.t.Helper()
+	r.process.signal(r.t, syscall.SIGSTOP)
 }
 
-// startRedis starts one and waits until it answers; stop ends it and may be called twice.
-func startRedis(t testing.TB, port int) (stop func(), ok bool) {
-	t.Helper()
-	command := exec.Command("redis-server", "--port", fmt.Sprint(port), "--bind", "127.0.0.1",
-		"--save", "", "--appendonly", "no", "--dir", t.TempDir())
-	command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if err := command.Start(); err != nil {
-		t.Fatalf("starting redis-server: %v", err)
+// Thaw lets it go on where it was frozen.
+func (r *PrivateRedis) Thaw() {
+	r.t.Helper()
+	r.process.signal(r.t, syscall.SIGCONT)
+}
+
+// Client is a connection of the test's own. It was made before any password was set, and stays in.
+func (r *PrivateRedis) Client() *redis.Client { return r.client }
+
+// Configure changes one setting of the running server, such as requirepass or maxmemory.
+func (r *PrivateRedis) Configure(setting, value string) {
+	r.t.Helper()
+	if err := r.client.ConfigSet(context.Background(), setting, value).Err(); err != nil {
+		r.t.Fatalf("setting %s of Redis: %v", setting, err)
 	}
-	ended := make(chan struct{})
-	go func() {
-		_ = command.Wait()
-		close(ended)
-	}()
-	stop = func() {
-		_ = command.Process.Kill()
-		<-ended
-	}
-	client := redis.NewClient(&redis.Options{Addr: fmt.Sprintf("127.0.0.1:%d", port)})
-	defer client.Close()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	deadline := time.NewTimer(10 * time.Second)
-	defer deadline.Stop()
-	for client.Ping(context.Background()).Err() != nil {
-		select {
-		case <-tick.C:
-		case <-ended:
-			return stop, false
-		case <-deadline.C:
-			stop()
-			return stop, false
-		}
-	}
-	return stop, true
 }

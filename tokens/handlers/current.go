@@ -19,6 +19,8 @@ type currentAnswer struct {
 	ExpiresAt  *string  `json:"expires_at"`
 	LastUsedAt *string  `json:"last_used_at"`
 	Via        auth.Via `json:"via"`
+	// RateLimits are what the owner wants less for this token; null without any.
+	RateLimits map[string]string `json:"rate_limits"`
 }
 
 func (h *Handlers) current(c echo.Context, p auth.Principal) error {
@@ -32,6 +34,7 @@ func (h *Handlers) current(c echo.Context, p auth.Principal) error {
 	return c.JSON(http.StatusOK, currentAnswer{
 		ID: token.ID, Name: token.Name, Scopes: token.Scopes.Names(), CreatedAt: routes.Micro(token.CreatedAt),
 		ExpiresAt: routes.MicroOrNull(token.ExpiresAt), LastUsedAt: routes.MicroOrNull(token.LastUsedAt), Via: p.Via(),
+		RateLimits: token.RateLimits.Written(),
 	})
 }
 

@@ -20,6 +20,7 @@ func TestCurrent(t *testing.T) {
 	s.ask("GET", "/api/v1/tokens/current", scoped, "").expect(http.StatusOK).expectFields(map[string]any{
 		"id": token.ID, "name": "phone", "scopes": []string{"upload"}, "created_at": "2026-03-05T06:13:46.000000Z",
 		"expires_at": "2026-03-06T06:13:46.000000Z", "last_used_at": "2026-03-05T07:43:46.250000Z", "via": "header",
+		"rate_limits": nil,
 	})
 	full, _ := s.mint(tokens.Wish{UserID: userID})
 	asked := s.ask("GET", "/api/v1/tokens/current?token="+full, "", "").expect(http.StatusOK)

@@ -26,6 +26,8 @@ type answer struct {
 	ExpiresAt  *string  `json:"expires_at"`
 	Revoked    bool     `json:"revoked"`
 	Scopes     []string `json:"scopes"`
+	// RateLimits are what the owner wants less for this token; null without any.
+	RateLimits map[string]string `json:"rate_limits"`
 	// Token is the plaintext, in the one answer that shows it.
 	Token string `json:"token,omitempty"`
 }
@@ -34,7 +36,7 @@ func answerOf(token tokens.Token, plaintext string) answer {
 	return answer{
 		ID: token.ID, Name: token.Name, CreatedAt: routes.Naive(token.CreatedAt),
 		LastUsedAt: routes.NaiveOrNull(token.LastUsedAt), ExpiresAt: routes.NaiveOrNull(token.ExpiresAt),
-		Revoked: token.Revoked, Scopes: token.Scopes.Names(), Token: plaintext,
+		Revoked: token.Revoked, Scopes: token.Scopes.Names(), RateLimits: token.RateLimits.Written(), Token: plaintext,
 	}
 }
 
@@ -55,6 +57,7 @@ func (h *Handlers) create(c echo.Context, p auth.Principal) error {
 		Name          *string         `json:"name"`
 		ExpiresInDays json.RawMessage `json:"expires_in_days"`
 		Scopes        json.RawMessage `json:"scopes"`
+		RateLimits    json.RawMessage `json:"rate_limits"`
 	}
 	if err := routes.DecodeJSON(c, &body); err != nil {
 		return err
@@ -67,8 +70,13 @@ func (h *Handlers) create(c echo.Context, p auth.Principal) error {
 	if err != nil {
 		return err
 	}
+	limits, err := rateLimitsOf(body.RateLimits)
+	if err != nil {
+		return err
+	}
 	plaintext, token, err := h.tokens.Create(c.Request().Context(), tokens.Wish{
-		UserID: p.UserID(), Name: body.Name, Scopes: scopes, ExpiresInDays: days, OverHTTP: true, By: p.TokenID(),
+		UserID: p.UserID(), Name: body.Name, Scopes: scopes, ExpiresInDays: days, RateLimits: limits,
+		OverHTTP: true, By: p.TokenID(),
 	})
 	if err != nil {
 		return err
@@ -82,8 +90,9 @@ func (h *Handlers) alter(c echo.Context, p auth.Principal) error {
 		return err
 	}
 	var body struct {
-		Name   *string         `json:"name"`
-		Scopes json.RawMessage `json:"scopes"`
+		Name       *string         `json:"name"`
+		Scopes     json.RawMessage `json:"scopes"`
+		RateLimits json.RawMessage `json:"rate_limits"`
 	}
 	if err := routes.DecodeJSON(c, &body); err != nil {
 		return err
@@ -91,14 +100,20 @@ func (h *Handlers) alter(c echo.Context, p auth.Principal) error {
 	if body.Name != nil && *body.Name == "" {
 		body.Name = nil // the contract reads an empty name as none
 	}
-	if body.Name == nil && body.Scopes == nil {
-		return problems.New(problems.InvalidParameter, "Give name, scopes or both.")
+	if body.Name == nil && body.Scopes == nil && body.RateLimits == nil {
+		return problems.New(problems.InvalidParameter, "Give name, scopes or rate_limits.")
 	}
 	scopes, err := scopesOf(body.Scopes)
 	if err != nil {
 		return err
 	}
-	token, err := h.tokens.Alter(c.Request().Context(), p.UserID(), id, tokens.Change{Name: body.Name, Scopes: scopes})
+	limits, err := rateLimitsOf(body.RateLimits)
+	if err != nil {
+		return err
+	}
+	token, err := h.tokens.Alter(c.Request().Context(), p.UserID(), id, tokens.Change{
+		Name: body.Name, Scopes: scopes, RateLimits: limits, By: p.TokenID(),
+	})
 	if err != nil {
 		return err
 	}
@@ -171,6 +186,20 @@ func scopesOf(raw json.RawMessage) ([]string, error) {
 		return nil, problems.New(problems.InvalidParameter, "scopes must be an array of strings.")
 	}
 	return names, nil
+}
+
+// rateLimitsOf reads an object of strings. An absent field is nil, which leaves what there is; null and an empty
+// object want none.
+func rateLimitsOf(raw json.RawMessage) (map[string]string, error) {
+	if raw == nil {
+		return nil, nil
+	}
+	written := map[string]string{}
+	if !isNull(raw) && json.Unmarshal(raw, &written) != nil {
+		return nil, problems.New(problems.InvalidParameter,
+			`rate_limits must be an object such as {"read": "60 per minute"}, with read, write and process, or null.`)
+	}
+	return written, nil
 }
 
 func isNull(raw json.RawMessage) bool { return bytes.Equal(raw, []byte("null")) }

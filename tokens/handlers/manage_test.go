@@ -32,6 +32,7 @@ func TestTheAnswersFollowTheContract(t *testing.T) {
 	shown := map[string]any{
 		"id": made.body["id"], "name": "n8n", "created_at": "2026-03-05T06:13:46", "last_used_at": nil,
 		"expires_at": "2026-04-04T06:13:46", "revoked": false, "scopes": []string{"read", "write"},
+		"rate_limits": nil,
 	}
 	once := map[string]any{"token": plaintext}
 	for name, value := range shown {

@@ -66,16 +66,17 @@ func newServer(t *testing.T, set settings) *server {
 	counts := limits.NewMemory(s.clock.Now)
 	figures := authtest.NoFigures()
 	figures[limits.TokenCreate], figures[limits.TokenChange] = set.create, set.change
+	inForce := limits.NewInForce(figures, nil)
 	s.accounts = accounts.New(db, accounts.Options{Registration: accounts.Open, Now: s.clock.Now})
 	s.tokens = tokens.New(db, tokens.Options{
-		MaxPerUser: set.maxPerUser, CreateRate: set.create, Limits: counts, Now: s.clock.Now,
+		MaxPerUser: set.maxPerUser, Figures: inForce, Limits: counts, Now: s.clock.Now,
 	})
 	logger := slog.New(slog.DiscardHandler)
 	guard := auth.NewGuard(auth.Options{
-		Tokens: s.tokens, Sessions: s.accounts, Limits: counts, Figures: figures,
+		Tokens: s.tokens, Sessions: s.accounts, Limits: limits.Always(counts), InForce: inForce,
 		Addresses:       auth.NewAddresses(auth.AddressOptions{Now: s.clock.Now, Logger: logger}),
 		AllowQueryToken: set.queryToken, TokensManageByToken: set.manageByToken,
-		Metrics: &authtest.Metrics{}, Now: s.clock.Now, Logger: logger,
+		Metrics: &authtest.Metrics{}, Now: s.clock.Now,
 	})
 	table := routes.New(routes.Options{Guard: guard, Metrics: requests{}, Logger: logger, Now: s.clock.Now})
 	handlers.New(s.tokens).Declare(table)

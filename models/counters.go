@@ -1,0 +1,23 @@
+package models
+
+import (
+	"fmt"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+)
+
+// FiguresCounter is raised by whoever changes a row of limit_figures.
+const FiguresCounter = "figures"
+
+// RaiseCounter counts one more change under this name, within the transaction that makes it, and returns the new
+// count. Processes that poll the counter hear of the change once the transaction has committed.
+func RaiseCounter(tx *gorm.DB, name string) (int64, error) {
+	var counter ChangeCounter
+	raised := tx.Model(&counter).Clauses(clause.Returning{}).Where("name = ?", name).
+		Update("value", gorm.Expr("value + 1"))
+	if raised.Error == nil && raised.RowsAffected != 1 {
+		return 0, fmt.Errorf("the counter of changes %q is missing", name)
+	}
+	return counter.Value, raised.Error
+}
