@@ -3,6 +3,7 @@ package tests
 import (
 	"bytes"
 	"fmt"
+	"net"
 	"net/http"
 	"strconv"
 	"strings"
@@ -69,6 +70,31 @@ func TestFailuresCountAgainstTheAddressNotTheOwner(t *testing.T) {
 	}
 	if answer := signIn(process, "ada@example.org", servertest.Password, "198.51.100.2"); answer.Status != http.StatusOK {
 		t.Errorf("an address that the attacker wrote to the left of its own: %v, want it unaffected", answer)
+	}
+}
+
+// Rule: a forwarding header is believed from a trusted proxy alone: from any other peer that peer counts (H-034).
+func TestAForwardingHeaderOfAnotherPeerIsNotBelieved(t *testing.T) {
+	t.Parallel()
+	environment := servertest.Fresh(t).With(servertest.Environment{"TRUSTED_PROXY_COUNT": "1", "TRUSTED_PROXY_NETWORKS": "127.0.0.1/32"})
+	process := servertest.Start(t, environment)
+	from := func(peer, forwarded string) servertest.Answer {
+		client := process.Client("")
+		client.Header.Set("X-Forwarded-For", forwarded)
+		dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(peer)}}
+		client.HTTP.Transport = &http.Transport{DialContext: dialer.DialContext, DisableKeepAlives: true}
+		return client.Get("/api/v1/recordings")
+	}
+	for i := range 30 {
+		if answer := from("127.0.0.2", fmt.Sprintf("198.51.100.%d", i)); answer.Status != http.StatusUnauthorized {
+			t.Fatalf("request %d: %v", i+1, answer)
+		}
+	}
+	if answer := from("127.0.0.2", "198.51.100.200"); answer.Status != http.StatusTooManyRequests {
+		t.Errorf("the stranger's thirty-first, whatever it writes: %v, want 429", answer)
+	}
+	if answer := from("127.0.0.1", "198.51.100.200"); answer.Status != http.StatusUnauthorized {
+		t.Errorf("the address that it wrote, by the proxy: %v, want 401", answer)
 	}
 }
 

@@ -49,11 +49,16 @@ type Client struct {
 
 // Client calls this process with a token; an empty one sends no credential.
 func (p *Process) Client(token string) *Client {
-	header := http.Header{}
+	client := ClientOf(p.t, p.URL)
 	if token != "" {
-		header.Set("Authorization", "Bearer "+token)
+		client.Header.Set("Authorization", "Bearer "+token)
 	}
-	return &Client{t: p.t, URL: p.URL, Header: header, HTTP: &http.Client{
+	return client
+}
+
+// ClientOf calls a server at this address without a credential.
+func ClientOf(t testing.TB, address string) *Client {
+	return &Client{t: t, URL: address, Header: http.Header{}, HTTP: &http.Client{
 		Timeout:       2 * time.Minute,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		Transport:     &http.Transport{MaxIdleConnsPerHost: 64, Proxy: nil},
