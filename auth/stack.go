@@ -16,6 +16,9 @@ const (
 	CategoryProcess Category = "process"
 )
 
+// Categories lists them.
+func Categories() []Category { return []Category{CategoryRead, CategoryWrite, CategoryProcess} }
+
 // CategoryOf is process where the scopes contain it, read where there are none or exactly Read, else write.
 func CategoryOf(scopes ...Scope) Category {
 	category := CategoryRead
@@ -81,7 +84,7 @@ func (g *Guard) Stack(row Row, scopes ...Scope) []Stacked {
 		}
 		add(AllCallers, row.InPlaceOfRead)
 	} else {
-		account, token := categoryPlans(category)
+		account, token := CategoryPlans(category)
 		add(TokenCallers, account)
 		add(TokenCallers, token)
 	}
@@ -121,7 +124,9 @@ func (g *Guard) onRow(row Row, callers Callers, plan *limits.Plan) Stacked {
 	return Stacked{plan, g.inForce.Configured(plan), callers}
 }
 
-func categoryPlans(category Category) (account, token *limits.Plan) {
+// CategoryPlans are the limits that count the requests of a category, of the account and of the token. It panics for
+// what is no category.
+func CategoryPlans(category Category) (account, token *limits.Plan) {
 	switch category {
 	case CategoryRead:
 		return limits.AccountRead, limits.TokenRead

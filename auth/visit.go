@@ -19,9 +19,9 @@ type visit struct {
 	states    []limits.State
 	refused   bool
 	now       func() time.Time
-	// The room of most requests' stacks, so that admitting one allocates nothing.
-	stackRoom [4]limits.Limit
-	stateRoom [4]limits.State
+	// The room of a stack: a token's paid request has five limits. Deciding about it allocates nothing.
+	stackRoom [5]limits.Limit
+	stateRoom [5]limits.State
 }
 
 // visit begins the guard's account of a request. The headers are written just before the answer's first byte,

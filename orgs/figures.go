@@ -141,26 +141,33 @@ func (f *Figures) Read(ctx context.Context) error {
 	if err := db.Find(&rows).Error; err != nil {
 		return fmt.Errorf("read the figures of limits: %w", err)
 	}
-	f.known.Store(&known{count: counter.Value, rates: f.ratesOf(rows)})
+	rates, err := ratesOf(rows)
+	if err != nil {
+		return fmt.Errorf("read the figures of limits: %w", err)
+	}
+	f.known.Store(&known{count: counter.Value, rates: rates})
 	return nil
 }
 
 // readTimeout bounds one reading.
 const readTimeout = 5 * time.Second
 
-// ratesOf leaves out what this version does not know, such as a limit of a newer one that runs beside it.
-func (f *Figures) ratesOf(rows []models.LimitFigure) map[figureKey]config.Rates {
+// ratesOf leaves out limits that this version does not know, such as those of a newer one that runs beside it. A figure
+// that cannot be read is an error: the configured one might let more through than the administrator wants.
+func ratesOf(rows []models.LimitFigure) (map[figureKey]config.Rates, error) {
 	rates := make(map[figureKey]config.Rates, len(rows))
 	for _, row := range rows {
 		plan := limits.PlanNamed(row.Plan)
-		parsed, err := config.ParseRates(row.Figures)
-		if plan == nil || err != nil {
-			f.options.Logger.Warn("a figure that cannot be read is left out", "limit", row.Plan, "row", row.ID)
+		if plan == nil {
 			continue
+		}
+		parsed, err := config.ParseRates(row.Figures)
+		if err != nil {
+			return nil, fmt.Errorf("the figure of %s in row %d of limit_figures: %w", row.Plan, row.ID, err)
 		}
 		rates[figureKey{plan, subjectOf(row).ID}] = parsed
 	}
-	return rates
+	return rates, nil
 }
 
 // Set gives a subject figures of its own, one for each plan named; nil rates return that plan to what is configured,

@@ -151,27 +151,35 @@ func TestAFigureIsForWhomItsLimitCounts(t *testing.T) {
 	})
 }
 
-// A row that this version cannot read, such as one of a newer version beside it, is left out and takes nothing else
-// with it.
-func TestAFigureThatCannotBeReadIsLeftOut(t *testing.T) {
+// A limit that this version does not know, such as one of a newer version beside it, is left out and takes nothing else
+// with it. A figure that cannot be read is an error, and what was known goes on holding.
+func TestFiguresThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	db := modelstest.SQLite(t)
 	_, user := member(t, db, "acme")
-	err := db.Transaction(context.Background(), func(tx *gorm.DB) error {
-		return tx.Create([]models.LimitFigure{
-			{UserID: &user, Plan: "account_telepathy", Figures: "1 per minute"},
-			{UserID: &user, Plan: "account_write", Figures: "lots"},
-			{UserID: &user, Plan: "account_read", Figures: "5 per minute"},
-		}).Error
-	})
-	if err != nil {
-		t.Fatal(err)
+	write := func(plan, text string) {
+		t.Helper()
+		err := db.Transaction(context.Background(), func(tx *gorm.DB) error {
+			if _, err := models.RaiseCounter(tx, models.FiguresCounter); err != nil {
+				return err
+			}
+			return tx.Create(&models.LimitFigure{UserID: &user, Plan: plan, Figures: text}).Error
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
 	figures := orgs.NewFigures(db, orgs.FiguresOptions{})
+	write("account_telepathy", "in brackets")
+	write("account_read", "5 per minute")
 	if err := figures.Read(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	if a, b := told(figures, limits.AccountRead, user), told(figures, limits.AccountWrite, user); a != "5 per minute" || b != "configured" {
-		t.Errorf("%s and %s", a, b)
+	write("account_write", "lots")
+	if err := figures.Read(context.Background()); err == nil {
+		t.Error("a figure that cannot be read was no error")
+	}
+	if got := told(figures, limits.AccountRead, user); got != "5 per minute" {
+		t.Errorf("what was known is now %s", got)
 	}
 }

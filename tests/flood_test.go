@@ -24,25 +24,33 @@ func prefix(n int64) string {
 	return netip.AddrFrom16(address).String()
 }
 
-// Rule: a bounded number of counters, and idle ones are forgotten. A flood from many networks does not stay in memory,
-// and whoever is over its limit stays refused meanwhile (H-027).
-func TestAFloodOfAddressesIsForgotten(t *testing.T) { flood(t, 20_000) }
+// Rule: a flood from many networks costs newcomers nothing, and whoever is over its limit stays refused meanwhile
+// (H-027). That the counters are forgotten is tested where they are, and below.
+func TestAFloodOfAddressesLetsNobodyThrough(t *testing.T) {
+	t.Parallel()
+	flood(t, 10_000)
+}
 
-// Rule: the same for half a million networks.
+// Rule: idle counters are forgotten. After half a million networks the memory returns near where it began.
 func TestSoakAFloodOfHalfAMillionAddressesIsForgotten(t *testing.T) {
 	if !servertest.Soak() {
 		t.Skip("takes minutes; make soak runs it")
 	}
-	flood(t, 500_000)
+	process, before, peak := flood(t, 500_000)
+	servertest.Eventually(t, 5*time.Minute, "the memory returns near where it began", func() bool {
+		return residentMemory(t, process) < before+(peak-before)/3
+	})
+	t.Logf("%d MiB before, %d at the peak, %d after", before>>20, peak>>20, residentMemory(t, process)>>20)
 }
 
-func flood(t *testing.T, addresses int64) {
+// flood asks once from each of so many networks, and tells what the process had in memory before and after.
+func flood(t *testing.T, addresses int64) (process *servertest.Process, before, peak int64) {
 	t.Helper()
 	environment := quiet(t).With(servertest.Environment{
 		"TRUSTED_PROXY_COUNT": "1", "AUTH_FAILURE_RATE_LIMIT": "5 per 10 seconds",
 		"RATELIMIT_SWEEP_SECONDS": "1",
 	})
-	process := servertest.Launch(t, servertest.PlainBinary(t), environment, "serve")
+	process = servertest.Launch(t, servertest.PlainBinary(t), environment, "serve")
 	process.AwaitReady()
 	from := func(client *servertest.Client, address string) int {
 		answer, err := client.Do(http.MethodGet, "/api/v1/recordings", nil, http.Header{"X-Forwarded-For": {address}})
@@ -55,7 +63,7 @@ func flood(t *testing.T, addresses int64) {
 	for range 50 { // warms up
 		from(known, "192.0.2.1")
 	}
-	before := residentMemory(t, process)
+	before = residentMemory(t, process)
 
 	var next, refused atomic.Int64
 	var callers sync.WaitGroup
@@ -76,11 +84,7 @@ func flood(t *testing.T, addresses int64) {
 	if refused.Load() > 0 {
 		t.Errorf("%d of %d newcomers were not answered 401", refused.Load(), addresses)
 	}
-	peak := residentMemory(t, process)
-	servertest.Eventually(t, 4*time.Minute, "the memory returns near where it began", func() bool {
-		return residentMemory(t, process) < before+(peak-before)/4+(24<<20)
-	})
-	t.Logf("%d addresses: %d MiB before, %d at the peak, %d after", addresses, before>>20, peak>>20, residentMemory(t, process)>>20)
+	return process, before, residentMemory(t, process)
 }
 
 // over asks as an address that has used up its answers 401, and reports whether it got another.

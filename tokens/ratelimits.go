@@ -14,18 +14,20 @@ import (
 	"github.com/stenometer/stenometer/problems"
 )
 
-// MaxRateLimitLength is how many bytes one of a token's own limits may be written in.
-const MaxRateLimitLength = 200
+// maxRateLimitLength is how many bytes one of a token's own limits may be written in.
+const maxRateLimitLength = 200
 
 // RateLimits are what the owner of a token wants less for it than what is in force, by category of route. They stand
 // beside the limits in force and never raise one.
 type RateLimits map[auth.Category]config.Rates
 
-// categoryPlans says which limit of a token counts a category.
-var categoryPlans = map[auth.Category]*limits.Plan{
-	auth.CategoryRead:    limits.TokenRead,
-	auth.CategoryWrite:   limits.TokenWrite,
-	auth.CategoryProcess: limits.TokenProcess,
+// tokenPlan is the limit of a token that counts a category; nil for what is no category.
+func tokenPlan(category auth.Category) *limits.Plan {
+	if !slices.Contains(auth.Categories(), category) {
+		return nil
+	}
+	_, token := auth.CategoryPlans(category)
+	return token
 }
 
 // Written is the limits as their owner would write them; nil when there are none.
@@ -50,7 +52,7 @@ func (r RateLimits) figures() limits.Figures {
 	}
 	figures := make(limits.Figures, len(r))
 	for category, rates := range r {
-		figures[categoryPlans[category]] = rates
+		figures[tokenPlan(category)] = rates
 	}
 	return figures
 }
@@ -60,7 +62,7 @@ func (r RateLimits) figures() limits.Figures {
 func rateLimitsOf(written map[string]string, figure func(*limits.Plan) []limits.Rate) (RateLimits, error) {
 	wanted := make(RateLimits, len(written))
 	for name, text := range written {
-		plan := categoryPlans[auth.Category(name)]
+		plan := tokenPlan(auth.Category(name))
 		if plan == nil {
 			return nil, problems.New(problems.InvalidParameter, "rate_limits may name read, write and process, nothing else.")
 		}
@@ -96,8 +98,8 @@ func plainWindows(rates config.Rates, inForce []limits.Rate) bool {
 }
 
 func ratesOf(text string) (config.Rates, error) {
-	if len(text) > MaxRateLimitLength {
-		return nil, fmt.Errorf("a limit is written in at most %d characters", MaxRateLimitLength)
+	if len(text) > maxRateLimitLength {
+		return nil, fmt.Errorf("a limit is written in at most %d characters", maxRateLimitLength)
 	}
 	rates, err := config.ParseRates(text)
 	if err == nil && rates.Off() {
@@ -119,14 +121,19 @@ func exceeding(rates config.Rates, inForce []limits.Rate) (above, bound string, 
 }
 
 // within keeps the limits of what a token makes or changes at those of the token itself.
-func (r RateLimits) within(maker RateLimits) RateLimits {
+func (r RateLimits) within(maker RateLimits) (RateLimits, error) {
 	both := make(RateLimits, len(r)+len(maker))
-	for category := range categoryPlans {
-		if rates := limits.Lowered(r[category], maker[category]); len(rates) > 0 {
+	for _, category := range auth.Categories() {
+		rates := limits.Lowered(r[category], maker[category])
+		if len(rates) > config.MaxRates {
+			return nil, problems.New(problems.InvalidParameter,
+				"rate_limits.%s: with those of the token that asks there are %d rates; at most %d make one limit.", category, len(rates), config.MaxRates)
+		}
+		if len(rates) > 0 {
 			both[category] = rates
 		}
 	}
-	return both
+	return both, nil
 }
 
 // stored is the limits as the row keeps them; nil when there are none.
@@ -154,7 +161,7 @@ func storedRateLimits(text *string) (RateLimits, error) {
 	read := make(RateLimits, len(written))
 	for name, rate := range written {
 		rates, err := config.ParseRates(rate)
-		if err == nil && categoryPlans[auth.Category(name)] == nil {
+		if err == nil && tokenPlan(auth.Category(name)) == nil {
 			err = fmt.Errorf("%q is no category", name)
 		}
 		if err != nil {
@@ -184,6 +191,10 @@ func keepWithin(maker models.APIToken, made *models.APIToken) error {
 	if err != nil {
 		return err
 	}
-	made.RateLimits = wanted.within(own).stored()
+	kept, err := wanted.within(own)
+	if err != nil {
+		return err
+	}
+	made.RateLimits = kept.stored()
 	return nil
 }
