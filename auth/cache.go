@@ -9,12 +9,12 @@ import (
 // maxRemembered bounds how many tokens a process remembers between two changes.
 const maxRemembered = 100_000
 
-// rememberedFor is how old a remembered row may be. The change counter tells of what this program did, on whatever
-// replica; an account that an operator disabled in the database itself raises no counter and is dead as soon.
-const rememberedFor = time.Second
+// rememberedFor is how old a remembered row may be. The change counter tells of every change, whoever made it; should
+// one ever be made past it, with the database's triggers off, it holds after that time.
+const rememberedFor = time.Minute
 
 // lookups remembers the tokens it was told of. What it remembers counts only while the change counter stands
-// where it stood before the row was read, and for a second at most, so that memory never decides that a token is
+// where it stood before the row was read, and for a minute at most, so that memory never decides that a token is
 // valid; a look-up that found nothing is not remembered at all.
 type lookups struct {
 	finder TokenFinder

@@ -67,8 +67,8 @@ func TestMemoryHoldsUntilAChange(t *testing.T) {
 	}
 }
 
-// Rule: a credential that was ended in the database itself, where nothing raises the counter, is dead within a second.
-func TestMemoryHoldsForASecond(t *testing.T) {
+// Rule: a credential that was ended past the counter is dead within a minute all the same.
+func TestMemoryHoldsForAMinute(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		db := newRows()
@@ -77,9 +77,9 @@ func TestMemoryHoldsForASecond(t *testing.T) {
 			t.Fatal("disabled before it was")
 		}
 		db.tokens[[32]byte{1}] = Token{ID: 1, OwnerDisabled: true}
-		pass(time.Second)
+		pass(time.Minute)
 		if token, _, _ := l.find(t.Context(), [32]byte{1}); !token.OwnerDisabled {
-			t.Error("after a second memory still says that the account is not disabled")
+			t.Error("after a minute memory still says that the account is not disabled")
 		}
 	})
 }
@@ -93,9 +93,9 @@ func TestAgeCountsFromTheQuestion(t *testing.T) {
 		l := newLookups(db, 10)
 		_, _, _ = l.find(t.Context(), [32]byte{1})
 		db.tokens[[32]byte{1}] = Token{ID: 1, OwnerDisabled: true}
-		pass(100 * time.Millisecond)
+		pass(time.Minute - 900*time.Millisecond)
 		if token, _, _ := l.find(t.Context(), [32]byte{1}); !token.OwnerDisabled {
-			t.Error("a row read a second ago still counts")
+			t.Error("a row read a minute ago still counts")
 		}
 	})
 }

@@ -101,7 +101,7 @@ func TestABusyDatabaseIsNoBadCredential(t *testing.T) {
 }
 
 // Rule: a disabled account's token is dead within a second and its session at once, also where an operator wrote that
-// into the database by hand, which raises no counter (H-039, in so far as it is built).
+// into the database by hand (H-039, in so far as it is built).
 func TestADisabledAccountsCredentialsAreDead(t *testing.T) {
 	t.Parallel()
 	environment := quiet(t)

@@ -53,7 +53,14 @@ func (t *Tokens) Alter(ctx context.Context, userID, id int64, change Change) (To
 		if err != nil {
 			return false, err
 		}
-		err = tx.Model(found).Select("name", "scopes", "rate_limits").Updates(found).Error
+		columns := []string{"name"}
+		if narrowed { // a column that is written raises the counter of changes, whatever is written
+			columns = append(columns, "scopes")
+		}
+		if limited {
+			columns = append(columns, "rate_limits")
+		}
+		err = tx.Model(found).Select(columns).Updates(found).Error
 		row = *found
 		return narrowed || limited, err
 	})
