@@ -37,6 +37,7 @@ type plan struct {
 	figures             map[*limits.Plan][]limits.Rate
 	store               limits.Store
 	stores              func(limits.Class) limits.Store // in place of store
+	overrides           limits.Overrides                // nil has none
 	allowQuery          bool
 	tokensManageByToken bool
 	timeouts            routes.Timeouts
@@ -90,6 +91,7 @@ func open(t testing.TB, p plan) *house {
 	h.counts = o.Metrics.(*authtest.Metrics)
 	o.AllowQueryToken, o.TokensManageByToken = p.allowQuery, p.tokensManageByToken
 	o.Now = now
+	o.InForce = limits.NewInForce(figures, p.overrides)
 	if p.stores != nil {
 		o.Limits = p.stores
 	}

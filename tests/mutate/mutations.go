@@ -1,11 +1,13 @@
 package main
 
+import "slices"
+
 // walk is what has to notice a guard that is gone from the route table: the walk over the live table.
 const walk = "TestEveryGuardBitesOnEveryRoute"
 
 // mutations lists every guard of the code, taken out. Add a line for each new one.
 func mutations() []mutation {
-	return append(append(guardMutations(), stackMutations()...), storyMutations()...)
+	return slices.Concat(guardMutations(), figureMutations(), stackMutations(), storyMutations())
 }
 
 // unguarded stands in for the middleware of a door.
@@ -30,6 +32,14 @@ func guardMutations() []mutation {
 		door("the upload door mounts no guard", "t.mount(row, t.guard.RequireScope(spec.guard, scope), func(", "t.mount(row, "+unguarded+", func("),
 		door("the public door admits without its limits", "			if err := admit(c); err != nil {\n				return err\n			}\n", "			_ = admit\n"),
 		{"an answer 401 is not counted", "auth/authenticate.go", "[]*limits.Plan{limits.AuthFailures}", "[]*limits.Plan(nil)", walk, []string{"./tests"}},
+	}
+}
+
+// figureMutations take out what makes one token's or account's figures its own.
+func figureMutations() []mutation {
+	return []mutation{
+		{"figures of one subject are not asked for", "limits/figures.go", "f.own.Rates(plan, id); found {", "f.own.Rates(plan, id); found && plan == nil {", "TestFiguresOfOneTokenHoldForItAlone", []string{"./routes"}},
+		{"what a token's owner wants less does not hold", "auth/stack.go", "len(by) > 0 {", "len(by) > 1<<30 {", "TestFiguresOfOneTokenHoldForItAlone", []string{"./routes"}},
 	}
 }
 
