@@ -73,11 +73,18 @@ func (a *Addresses) Of(r *http.Request) netip.Addr {
 	return client
 }
 
+// translated is how a translator shows IPv4 clients to a server that has IPv6 alone.
+var translated = netip.MustParsePrefix("64:ff9b::/96")
+
 // Counted is the address as limits count it: an IPv6 address stands for its whole /64, which one household or
-// one machine commands.
+// one machine commands. An IPv4 address that was translated stands for itself: all of them share one /64.
 func Counted(addr netip.Addr) netip.Addr {
 	if !addr.Is6() {
 		return addr
+	}
+	if translated.Contains(addr) {
+		whole := addr.As16()
+		return netip.AddrFrom4([4]byte(whole[12:]))
 	}
 	prefix, err := addr.Prefix(64)
 	if err != nil {

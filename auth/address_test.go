@@ -121,6 +121,9 @@ func TestCountedAddress(t *testing.T) {
 	if Counted(netip.MustParseAddr("2001:db8:1:2::1")) == Counted(netip.MustParseAddr("2001:db8:1:3::1")) {
 		t.Error("two /64 must not count as one")
 	}
+	if Counted(netip.MustParseAddr("64:ff9b::192.0.2.7")) != netip.MustParseAddr("192.0.2.7") {
+		t.Error("a translated IPv4 address must count as itself: a server that has IPv6 alone sees all of them in one /64")
+	}
 	if Counted(netip.MustParseAddr("192.0.2.7")) == Counted(netip.MustParseAddr("192.0.2.8")) {
 		t.Error("two IPv4 addresses must not count as one")
 	}

@@ -24,7 +24,6 @@ func (g *Guard) admit(c echo.Context, v *visit, store limits.Store, plans []*lim
 		return g.undecided(ctx, err)
 	}
 	if !decision.Admitted {
-		g.metrics.LimitRefused(decision.States[decision.Binding].Plan.Name)
 		return &limits.Refusal{Decision: decision}
 	}
 	v.tell(decision.States)

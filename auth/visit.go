@@ -76,9 +76,10 @@ func AddDecision(c echo.Context, states []limits.State) {
 	}
 }
 
-// Refused tells the headers that the answer is a refusal by these limits. The door calls it for every
-// limits.Refusal, whoever took the decision.
-func Refused(c echo.Context, decision limits.Decision) {
+// Refused counts a refusal and tells the headers that the answer is one. The door calls it for every limits.Refusal,
+// whoever took the decision.
+func (g *Guard) Refused(c echo.Context, decision limits.Decision) {
+	g.metrics.LimitRefused(decision.States[decision.Binding].Plan.Name)
 	if v := visitOf(c); v != nil {
 		v.tell(decision.States)
 		v.refused = true

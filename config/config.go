@@ -20,21 +20,23 @@ import (
 //   - off: on a number that is a limit, which 0 switches off. Rates are limits always.
 //   - doc: the sentence of the user guide.
 type Config struct {
-	ListenAddr  string   `env:"LISTEN_ADDR" default:"127.0.0.1:8899" rule:"address" doc:"Where the server listens."`
-	MetricsAddr string   `env:"METRICS_ADDR" rule:"address-or-off" derived:"off" doc:"Where Prometheus metrics are served, on a port of their own and without a credential; keep it private."`
-	PublicURL   string   `env:"PUBLIC_URL" rule:"public-url" doc:"The server's address as its users see it. With https, session cookies are marked Secure."`
-	DataDir     string   `env:"DATA_DIR" default:"./data" rule:"directory" doc:"Folder of the embedded database, files and the secret key. It is made with mode 0700."`
-	DatabaseURL Location `env:"DATABASE_URL" rule:"database" derived:"sqlite://DATA_DIR/stenometer.db" doc:"The database."`
+	ListenAddr     string   `env:"LISTEN_ADDR" default:"127.0.0.1:8899" rule:"address" doc:"Where the server listens."`
+	MetricsAddr    string   `env:"METRICS_ADDR" rule:"address-or-off" derived:"off" doc:"Where Prometheus metrics are served, on a port of their own and without a credential; keep it private."`
+	PublicURL      string   `env:"PUBLIC_URL" rule:"public-url" doc:"The server's address as its users see it. With https, session cookies are marked Secure."`
+	AllowedOrigins []string `env:"CORS_ALLOWED_ORIGINS" rule:"origins" doc:"Other sites whose pages may call the API from a browser with a token. There is no wildcard."`
+	DataDir        string   `env:"DATA_DIR" default:"./data" rule:"directory" doc:"Folder of the embedded database, files and the secret key. It is made with mode 0700."`
+	DatabaseURL    Location `env:"DATABASE_URL" rule:"database" derived:"sqlite://DATA_DIR/stenometer.db" doc:"The database."`
 
 	DatabaseMaxConnections int      `env:"DATABASE_MAX_CONNECTIONS" rule:"2..1000" derived:"20 (SQLite: 4)" doc:"Connections of the PostgreSQL pool; with SQLite, connections that read (one writes)."`
 	FileStorageURL         Location `env:"FILE_STORAGE_URL" rule:"files" derived:"file://DATA_DIR/files" doc:"Where recordings are stored."`
 	SecretKey              Secret   `env:"SECRET_KEY" rule:"secret-key" derived:"made in DATA_DIR/secret.key; required with PostgreSQL" doc:"Encrypts stored secrets. Keep it: what it has encrypted cannot be read without it."`
 
-	RateLimitStorageURI  Location       `env:"RATELIMIT_STORAGE_URI" default:"memory://" rule:"limits" doc:"Where requests are counted. memory:// counts per process; share a Redis between several processes."`
+	RateLimitStorageURI  Location       `env:"RATELIMIT_STORAGE_URI" default:"memory://" rule:"limits" doc:"Where requests are counted. memory:// counts per process; several processes share a Redis or database://."`
 	OnStorageError       OnStorageError `env:"RATELIMIT_ON_STORAGE_ERROR" default:"local,local,deny" doc:"What happens while that storage does not answer, for requests that read (local), write (local) and start paid work (deny): each process counts for itself, with the figures divided by the processes alive, or the request is refused (503). Signing in follows the second word, places for jobs the third."`
 	StorageTimeout       time.Duration  `env:"RATELIMIT_STORAGE_TIMEOUT_MILLISECONDS" default:"100" rule:"10..5000" doc:"The longest that one request waits for that storage before RATELIMIT_ON_STORAGE_ERROR decides."`
 	StorageProbe         time.Duration  `env:"RATELIMIT_STORAGE_PROBE_MILLISECONDS" default:"500" rule:"10..10000" doc:"While that storage does not answer: how often it is asked whether it does again. Requests do not wait for it meanwhile."`
-	LimitsSweep          time.Duration  `env:"RATELIMIT_SWEEP_SECONDS" default:"30" rule:"0.1..3600" doc:"How often counters that count nothing any more are let go."`
+	LimitsSweep          time.Duration  `env:"RATELIMIT_SWEEP_SECONDS" default:"30" rule:"0.1..3600" doc:"How often counters that count nothing any more are let go, and memory is given back when a busy time has ended."`
+	LimitsLook           time.Duration  `env:"RATELIMIT_LOOK_SECONDS" default:"2" rule:"0.1..60" doc:"How often that storage is asked whether it has forgotten what was counted."`
 	TrustedProxyCount    int            `env:"TRUSTED_PROXY_COUNT" alias:"TRUSTED_PROXY_HOPS" default:"0" rule:"0..16" doc:"How many reverse proxies of yours stand in front of the server; 0 believes no forwarding header."`
 	TrustedProxyNetworks []netip.Prefix `env:"TRUSTED_PROXY_NETWORKS" default:"127.0.0.0/8,::1/128,10.0.0.0/8,172.16.0.0/12,192.168.0.0/16,fc00::/7" rule:"networks" doc:"Networks of those proxies. Forwarding headers from any other peer are not believed."`
 

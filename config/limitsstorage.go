@@ -17,6 +17,11 @@ const (
 	LimitsInDatabase LimitsStorageKind = "database"
 )
 
+// LimitsStorage takes RATELIMIT_STORAGE_URI apart. A loaded configuration has no error.
+func (c *Config) LimitsStorage() (LimitsStorage, error) {
+	return ParseLimitsStorage(c.RateLimitStorageURI.Reveal())
+}
+
 // LimitsStorage is RATELIMIT_STORAGE_URI taken apart.
 type LimitsStorage struct {
 	Kind LimitsStorageKind

@@ -62,6 +62,8 @@ func setField(field reflect.Value, setting Setting, text string) (err error) {
 		*value, err = ParseOnStorageError(text)
 	case *[]netip.Prefix:
 		*value, err = parseNetworks(text)
+	case *[]string:
+		*value, err = parseOrigins(text)
 	case *slog.Level:
 		if text, err = parseText(setting.rule, strings.ToLower(text)); err == nil {
 			err = value.UnmarshalText([]byte(text))

@@ -26,8 +26,9 @@ const (
 const ratesAllowed = "a limit such as `120 per minute`, `10/minute`, `5 per 2 minutes`, `1000 per hour;5000 per day` or `120-M`, or `0` for none"
 
 var (
-	spelled = regexp.MustCompile(`^(?i)([0-9]+)\s*(?:/|per)\s*([0-9]+)?\s*(second|minute|hour|day|month|year)s?$`)
-	dashed  = regexp.MustCompile(`^(?i)([0-9]+)-([SMHD])$`)
+	// Of lower case alone: (?i) also takes letters that only fold to ours, such as the long s, for units.
+	spelled = regexp.MustCompile(`^([0-9]+)\s*(?:/|per)\s*([0-9]+)?\s*(second|minute|hour|day|month|year)s?$`)
+	dashed  = regexp.MustCompile(`^([0-9]+)-([smhd])$`)
 )
 
 // ParseRates reads a limit in the notations of Flask-Limiter and of ulule/limiter; several rates are separated by
@@ -62,11 +63,12 @@ func ParseRates(text string) (Rates, error) {
 }
 
 func parseRate(text string) (limiter.Rate, error) {
+	text = strings.ToLower(text)
 	var count, every, unit string
 	if m := spelled.FindStringSubmatch(text); m != nil {
-		count, every, unit = m[1], m[2], strings.ToLower(m[3])
+		count, every, unit = m[1], m[2], m[3]
 	} else if m := dashed.FindStringSubmatch(text); m != nil {
-		count, unit = m[1], strings.ToLower(m[2])
+		count, unit = m[1], m[2]
 	} else {
 		return limiter.Rate{}, errors.New("must be " + ratesAllowed)
 	}

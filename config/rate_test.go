@@ -49,7 +49,7 @@ func TestParseRatesRefuses(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
 		"", " ", "off", "none", "-", "00", "0-M", "0/minute", "-5 per minute", "+5 per minute", "5", "5 per", "per minute", "5 per minute per hour",
-		"five per minute", "5 per fortnight", "5 per week", "5-W", "5-m-m", "1e3 per minute", "5.5 per minute", "1_000 per hour", "1 000 per hour",
+		"five per minute", "5 per fortnight", "5 per week", "5 per ſecond", "5-ſ", "5 per minuteſ", "5-W", "5-m-m", "1e3 per minute", "5.5 per minute", "1_000 per hour", "1 000 per hour",
 		"５ per minute", "5 per minute extra", "5 per minute;;6 per hour", ";5 per minute", "5 per minute;0", "99999999999999999999 per minute",
 		"5 per 99999999999999999999 seconds", "5 per 31622401 seconds", "5 per 13 months", "5 per 2 years", "5 per -1 minutes", "5\nper\nminute x", "5 per 1 minute;5-M",
 	} {

@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"net/netip"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -74,7 +75,7 @@ func settingOf(field reflect.StructField) Setting {
 	case *Rates:
 		s.Allowed = ratesAllowed
 		s.Limit = true
-	case *slog.Level, *string, *Location, *Secret, *[]netip.Prefix:
+	case *slog.Level, *string, *Location, *Secret, *[]netip.Prefix, *[]string:
 		s.Allowed = textRules[s.rule].allowed
 		if strings.Contains(s.rule, "|") {
 			s.Allowed = oneOf(s.rule)
@@ -106,6 +107,9 @@ func unitOfName(variable string) (unit time.Duration, plural string) {
 
 // IsSet reports whether the operator gave the variable a value: without one its default holds.
 func (c *Config) IsSet(variable string) bool { return c.set[variable] }
+
+// IsOff reports whether the variable is that of a limit and switches it off.
+func (c *Config) IsOff(variable string) bool { return slices.Contains(c.Off(), variable) }
 
 // Off lists the variables of limits that are switched off, for the server to say so at its start and in its metrics.
 func (c *Config) Off() []string {

@@ -30,6 +30,7 @@ var textRules = map[string]textRule{
 	"secret-key":     {"at least 16 bytes", parseSecretKey},
 	"limits":         {limitsAllowed, parseLimits},
 	"networks":       {"networks such as 10.0.0.0/8 or addresses, separated by commas", nil},
+	"origins":        {"origins such as https://app.example.org, separated by commas", nil},
 	"http":           {"an address that begins with http:// or https://, without query or fragment", parseHTTP},
 	"api-key":        {"printable ASCII without spaces", parseAPIKey},
 	"model":          {"at most 200 printable characters", parseModel},

@@ -9,7 +9,7 @@ import (
 // laterPrefixes begin the names of settings that later versions have, and of Speakr's settings that a carried-over
 // `.env` brings along: none of them does anything here, and their owner should know.
 var laterPrefixes = []string{
-	"AI_", "AZURE_", "CHAT_MAX_", "CHUNK_", "CORS_", "ENABLE_", "IMPORT_", "INQUIRE_", "SUMMARY_", "TEXT_MODEL_",
+	"AI_", "AZURE_", "CHAT_MAX_", "CHUNK_", "ENABLE_", "IMPORT_", "INQUIRE_", "SUMMARY_", "TEXT_MODEL_",
 	"USE_ASR_", "WEBHOOK_", "WHISPER_",
 }
 

@@ -151,27 +151,46 @@ func (l *lane) lead(ctx context.Context, c *call) {
 	l.next()
 }
 
-// send carries a batch out. A server that does not know the script has run nothing; the first of those calls that it
-// said so of brings the script along, and the others follow on the same connection.
+// send carries a batch out. What was surely not run is sent once more after a moment, and nothing else. A server that
+// does not know the script has run nothing; the first of those calls that it said so of brings the script along, and
+// the others follow on the same connection.
 func (l *lane) send(ctx context.Context, batch []*call) {
 	l.exchange(ctx, batch, false)
+	if again := failing(batch, notRun); len(again) > 0 && paused(ctx, shortestPause) {
+		l.exchange(ctx, again, false)
+	}
 	for range loads {
-		if batch = unknown(batch); len(batch) == 0 {
+		if batch = failing(batch, unknown); len(batch) == 0 {
 			return
 		}
 		l.exchange(ctx, batch, true)
 	}
 }
 
-// unknown are those calls whose server did not know the script.
-func unknown(batch []*call) []*call {
+// failing are those calls that have such an error.
+func failing(batch []*call, such func(error) bool) []*call {
 	var calls []*call
 	for _, c := range batch {
-		if c.err != nil && redis.HasErrorPrefix(c.err, "NOSCRIPT") {
+		if c.err != nil && such(c.err) {
 			calls = append(calls, c)
 		}
 	}
 	return calls
+}
+
+// unknown reports whether the server did not know the script.
+func unknown(err error) bool { return redis.HasErrorPrefix(err, "NOSCRIPT") }
+
+// paused waits, and reports whether there is time left.
+func paused(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }
 
 // exchange sends a batch once and takes the answers.
@@ -182,7 +201,7 @@ func (l *lane) exchange(ctx context.Context, batch []*call, loading bool) {
 		batch[0].answer, batch[0].err = command.Result()
 		return
 	}
-	commands := make([]*redis.IntSliceCmd, len(batch))
+	commands := make([]once, len(batch))
 	pipeline := l.client.Pipeline()
 	for i, c := range batch {
 		commands[i] = c.command(ctx, loading && i == 0)

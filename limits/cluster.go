@@ -2,49 +2,105 @@ package limits
 
 import (
 	"context"
-	_ "embed"
+	"errors"
 	"fmt"
-	"hash/maphash"
-	"net/netip"
+	"sync"
 	"time"
-
-	"github.com/redis/go-redis/v9"
 )
 
-// clusterLanes is how many lanes the masters of a cluster are spread over, so that one that hangs does not hold up
-// decisions that others take. Two masters may share one; the library then sends their parts of a batch side by side.
-const clusterLanes = 32
+// masters numbers the masters of a cluster by their addresses, as they are met. A number is a site of the storage and
+// the lane of that master.
+type masters struct {
+	mu      sync.RWMutex   // protects numbers
+	numbers map[string]int // by address
+}
 
-//go:embed refund.lua
-var refundSource string
+// number is never 0, which is the site that a storage is as a whole. Where there are more masters than sites some
+// share one.
+func (m *masters) number(address string) int {
+	m.mu.RLock()
+	number := m.numbers[address]
+	m.mu.RUnlock()
+	if number != 0 {
+		return number
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.numbers[address] == 0 {
+		m.numbers[address] = 1 + len(m.numbers)%(sitesOfStorage-1)
+	}
+	return m.numbers[address]
+}
 
-var refundScript = redis.NewScript(refundSource)
+// siteOf is the number of the master that has a key; 0 outside a cluster.
+func (r *Redis) siteOf(ctx context.Context, key string) (int, error) {
+	if r.cluster == nil {
+		return 0, nil
+	}
+	master, err := r.cluster.MasterForKey(ctx, key)
+	if err != nil {
+		return 0, fmt.Errorf("looking where the cluster has the counters: %w", err)
+	}
+	return r.masters.number(master.Options().Addr), nil
+}
 
 // laneOf is the lane of the server that has the call's counters.
 func (r *Redis) laneOf(ctx context.Context, c *call) (*lane, error) {
-	if r.cluster == nil {
-		return &r.lanes[0], nil
-	}
 	ctx, cancel := context.WithDeadline(ctx, c.deadline)
 	defer cancel()
-	master, err := r.cluster.MasterForKey(ctx, c.words[0])
-	if err != nil {
-		return nil, fmt.Errorf("looking where the cluster has the counters: %w", err)
-	}
-	return &r.lanes[maphash.String(r.seed, master.Options().Addr)%clusterLanes], nil
+	site, err := r.siteOf(ctx, c.words[0])
+	return &r.lanes[site], err
 }
 
-// hashTag is what a cluster keeps counters together by: an organization or an address.
+// SitesOf implements Sited: the masters that have the counters of a stack.
+func (r *Redis) SitesOf(ctx context.Context, stack []Limit) (sites Sites) {
+	if r.cluster == nil {
+		return 0
+	}
+	ctx, cancel := context.WithTimeout(ctx, r.timeout)
+	defer cancel()
+	for i := range stack {
+		if i > 0 && tagOf(&stack[i]) == tagOf(&stack[i-1]) {
+			continue
+		}
+		if site, err := r.siteOf(ctx, string(r.appendKey(nil, &stack[i]))); err == nil {
+			sites |= 1 << site
+		}
+	}
+	return sites
+}
+
+// SitesOfLease implements Sited: the master that has the places.
+func (r *Redis) SitesOfLease(ctx context.Context, key string) Sites {
+	if r.cluster == nil {
+		return 0
+	}
+	ctx, cancel := context.WithTimeout(ctx, r.timeout)
+	defer cancel()
+	site, err := r.siteOf(ctx, r.leaseKeys(key)[0])
+	if err != nil {
+		return 0
+	}
+	return 1 << site
+}
+
+// addressTags is how many tags all addresses share. At the bound newcomers of one tag share counters, so that it
+// bounds the number of those too.
+const addressTags = 1024
+
+// hashTag is what a cluster keeps counters together by: an organization, or addresses that happen to have one number.
 type hashTag struct {
-	org     int64
-	address netip.Addr
+	addresses bool
+	number    int64
 }
 
 func tagOf(l *Limit) hashTag {
-	if l.Plan.Subject == Address {
-		return hashTag{address: l.Key.Addr.Unmap().WithZone("")}
+	if l.Plan.Subject != Address {
+		return hashTag{number: l.Key.Org}
 	}
-	return hashTag{org: l.Key.Org}
+	hi, lo := addressWords(l)
+	const golden = 0x9E3779B97F4A7C15 // spreads neighbors over all tags
+	return hashTag{addresses: true, number: int64((hi ^ lo) * golden >> 32 % addressTags)}
 }
 
 // part is those limits of a stack that a cluster keeps in one place.
@@ -87,7 +143,8 @@ func partAt(parts []*part, tag hashTag) *part {
 // decideApart decides about a stack whose counters a cluster keeps in several places, which no script can see at once.
 // Each part is charged in turn. Once one refuses the others are only judged, so that the refusal names the limit that
 // binds, and what was charged is given back: for that moment others may be refused who would not have been, and never
-// is anybody admitted who should not be.
+// is anybody admitted who should not be. A refusal stands whatever fails after it: as an error it could be decided
+// anew elsewhere, and be admitted.
 func (r *Redis) decideApart(ctx context.Context, mode string, stack []Limit, states []State, deadline time.Time) (bool, error) {
 	parts, admitted := partsOf(stack), true
 	var charged []*part
@@ -96,61 +153,58 @@ func (r *Redis) decideApart(ctx context.Context, mode string, stack []Limit, sta
 		if len(charged) > 0 {
 			until = until.Add(-r.timeout / 5) // what remains is for giving back
 		}
-		var err error
-		if p.verdict, err = r.ask(ctx, mode, p.stack, until); err != nil {
+		verdict, err := r.ask(ctx, mode, p.stack, nil, until)
+		if err != nil && admitted {
 			_ = r.giveBack(ctx, charged, deadline) // best effort; the decision has failed already
-			return false, err
+			return false, &partError{err, r.SitesOf(context.WithoutCancel(ctx), p.stack)}
+		}
+		if p.verdict = verdict; err != nil {
+			continue
 		}
 		switch {
-		case !p.verdict.admitted():
+		case !verdict.admitted():
 			admitted, mode = false, modeJudge
 		case mode == modeTake:
 			charged = append(charged, p)
 		}
 	}
-	if !admitted && len(charged) > 0 {
-		if err := r.giveBack(ctx, charged, deadline); err != nil {
-			return false, err
-		}
-		for _, p := range charged {
-			var err error
-			if p.verdict, err = r.ask(ctx, modeJudge, p.stack, deadline); err != nil {
-				return false, err
-			}
-		}
+	if !admitted {
+		_ = r.giveBack(ctx, charged, deadline) // best effort; what cannot be given back leaves with its window
 	}
 	wall := r.now()
 	for _, p := range parts {
 		for i, index := range p.indexes {
-			p.verdict.stand(i).state(&states[index], &stack[index], wall)
+			var st stand // of a part that did not answer when it was judged nothing is known
+			if p.verdict != nil {
+				st = p.verdict.stand(i)
+			}
+			st.state(&states[index], &stack[index], wall)
 		}
 	}
 	return admitted, nil
 }
 
-// giveBack takes what parts were charged out of the quanta that it was counted in, also for a caller that has gone.
+// giveBack takes what parts were charged out of the quanta that it was counted in, also for a caller that has gone, and
+// judges them anew. Nothing is given back twice: that would take out what others were charged.
 func (r *Redis) giveBack(ctx context.Context, charged []*part, deadline time.Time) error {
-	ctx, cancel := context.WithDeadline(context.WithoutCancel(ctx), deadline)
-	defer cancel()
-	var failed error
+	var failed []error
 	for _, p := range charged {
-		var keys []string
-		var numbers []byte
-		seen := make(map[string]bool)
-		for i := range p.stack {
-			l := &p.stack[i]
-			key := string(r.appendKey(nil, l))
-			if seen[key] { // it was charged once
-				continue
-			}
-			seen[key] = true
-			s := spanOf(l.Rate.Period)
-			keys = append(keys, key)
-			numbers = appendNumbers(numbers, p.verdict.newest(i, s), s.length, s.quantum, s.tick/int64(time.Microsecond), l.Cost)
+		verdict, err := r.ask(context.WithoutCancel(ctx), modeRefund, p.stack, p.verdict, deadline)
+		if err != nil {
+			failed = append(failed, err)
+			continue
 		}
-		if err := refundScript.Run(ctx, r.client, keys, numbers).Err(); err != nil {
-			failed = unavailable("giving back in Redis what a refused request was charged", err)
-		}
+		p.verdict = verdict
 	}
-	return failed
+	return errors.Join(failed...)
 }
+
+// partError is a decision that failed because one part of its stack was not decided, and the sites of that part.
+type partError struct {
+	error
+
+	sites Sites
+}
+
+// Unwrap is the error itself.
+func (e *partError) Unwrap() error { return e.error }

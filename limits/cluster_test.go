@@ -3,6 +3,7 @@ package limits
 import (
 	"net/netip"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -66,6 +67,7 @@ func TestClusterGivesBackWhatTheOtherPartRefuses(t *testing.T) {
 				t.Fatalf("%s: one of the first two was refused", name)
 			}
 		}
+		<-time.After(20 * time.Millisecond) // equal waits: a stamp is rounded up, and the parts are looked at in turn
 		for range 3 {
 			d, err := r.Take(t.Context(), stack, nil)
 			if err != nil || d.Admitted || d.Binding != c.binding {
@@ -101,7 +103,7 @@ func TestRefundTakesOnlyWhatWasCounted(t *testing.T) {
 	s := spanOf(l.Rate.Period)
 	charge := func() *part {
 		p := &part{stack: []Limit{l, l}} // named twice, charged once
-		v, err := r.ask(t.Context(), modeTake, p.stack, time.Now().Add(10*time.Second))
+		v, err := r.ask(t.Context(), modeTake, p.stack, nil, time.Now().Add(10*time.Second))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -142,11 +144,11 @@ func TestRefundLeavesOtherQuantaAlone(t *testing.T) {
 	r := patient(t)
 	l := Limit{Plan: AddressAI, Key: Key{Addr: netip.MustParseAddr("203.0.113.9")}, Rate: Rate{Limit: 100, Period: time.Minute}, Cost: 3}
 	deadline := time.Now().Add(10 * time.Second)
-	if _, err := r.ask(t.Context(), modeTake, []Limit{l}, deadline); err != nil {
+	if _, err := r.ask(t.Context(), modeTake, []Limit{l}, nil, deadline); err != nil {
 		t.Fatal(err)
 	}
 	<-time.After(time.Minute/resolution + 50*time.Millisecond) // the next quantum
-	v, err := r.ask(t.Context(), modeTake, []Limit{l}, deadline)
+	v, err := r.ask(t.Context(), modeTake, []Limit{l}, nil, deadline)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,6 +191,61 @@ func TestClusterWithAFrozenMasterAdmitsNothingAndGivesBack(t *testing.T) {
 	}
 	orgs.Thaw()
 	comesBack(t, r)
+}
+
+// What the address refuses is refused, also where nobody can say how the account stands: as an error it could be
+// admitted by the policy.
+func TestClusterRefusalNeedsNoAnswerOfTheOtherPart(t *testing.T) {
+	t.Parallel()
+	cluster := testservices.Cluster(t)
+	r := open(t, cluster.URL, RedisOptions{})
+	stack, orgs, _ := mixedStack(t, cluster, r, 1000, 3)
+	comesBack(t, r)
+	if !admitted(t, r, stack) {
+		t.Fatal("the first was refused")
+	}
+	orgs.Freeze()
+	d, err := r.Take(t.Context(), stack, nil)
+	if err != nil || d.Admitted || d.Binding != 1 || d.States[1].Wait <= 0 || d.States[0].Context.Reached || d.States[0].Wait != 0 {
+		t.Errorf("%+v, %v, want a refusal by the address", d, err)
+	}
+	orgs.Thaw()
+}
+
+// While one master keeps a decision waiting, those of another are on their way at once: no lane has both.
+func TestClusterMasterThatHangsHoldsUpNobodyElse(t *testing.T) {
+	t.Parallel()
+	cluster := testservices.Cluster(t)
+	r := open(t, cluster.URL, RedisOptions{Timeout: 5 * time.Second})
+	stack, orgs, _ := mixedStack(t, cluster, r, 1000, 1000)
+	admitted(t, r, stack)
+	orgs.Freeze()
+	var group sync.WaitGroup
+	group.Go(func() {
+		if _, err := r.Take(t.Context(), stack[:1], nil); err != nil {
+			t.Error(err)
+		}
+	})
+	lane, err := r.laneOf(t.Context(), &call{words: []string{r.keyOf(&stack[0])}, deadline: time.Now().Add(time.Second)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for flying := 0; flying == 0; { // until the first is on the wire
+		lane.mu.Lock()
+		flying = lane.flying
+		lane.mu.Unlock()
+	}
+	fastest := time.Hour
+	for range 5 {
+		start := time.Now()
+		admitted(t, r, stack[1:])
+		fastest = min(fastest, time.Since(start))
+	}
+	orgs.Thaw()
+	group.Wait()
+	if fastest > 100*time.Millisecond { // a tenth of the timeout is what a decision waits for another in its lane
+		t.Errorf("behind a master that hangs the fastest of 5 decisions of another took %v", fastest)
+	}
 }
 
 func TestClusterGoesOnAfterAFailover(t *testing.T) {

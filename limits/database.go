@@ -1,7 +1,6 @@
 package limits
 
 import (
-	"strconv"
 	"sync/atomic"
 	"time"
 )
@@ -13,10 +12,11 @@ const DefaultDatabaseTimeout = 100 * time.Millisecond
 type DatabaseOptions struct {
 	// Timeout is the longest that one decision waits; 0: DefaultDatabaseTimeout.
 	Timeout time.Duration
-	// Now is the clock. PostgreSQL decides by its own and takes this one for State.Context.Reset alone; nil: time.Now.
+	// Now is the clock; nil: time.Now. PostgreSQL decides by its own and takes this one for State.Context.Reset alone.
+	// SQLite decides by it: all processes that share the file must have one clock, which the machine's is.
 	Now func() time.Time
-	// MaxKeys is how many counters are kept, as the last Sweep counted them and this process added since; further
-	// newcomers of one plan and window share one counter. 0: DefaultMaxKeys.
+	// MaxKeys is how many counters are kept, as opening or the last Sweep counted them and this process added since;
+	// further newcomers of one plan and window share one counter. 0: DefaultMaxKeys.
 	MaxKeys int
 	// Connections bounds PostgreSQL's pool; 0: 4. SQLite has one.
 	Connections int
@@ -39,18 +39,11 @@ func (o DatabaseOptions) withDefaults() DatabaseOptions {
 }
 
 // rowName is a counter's name in a database: "token:17:read:60".
-func rowName(l *Limit) string { return l.String() + ":" + windowName(l) }
+func rowName(l *Limit) string { return string(appendWindow(append(appendSubject(nil, l), ':'), l)) }
 
 // commonName is the name of the counter that newcomers of one plan and window share while there is no room.
 func commonName(l *Limit) string {
-	return "common:" + l.Plan.Subject.String() + ":" + l.Plan.Bucket + ":" + windowName(l)
-}
-
-func windowName(l *Limit) string {
-	if l.Rate.Period%time.Second != 0 {
-		return strconv.FormatInt(l.Rate.Period.Milliseconds(), 10) + "ms"
-	}
-	return strconv.FormatInt(int64(l.Rate.Period/time.Second), 10)
+	return string(appendWindow([]byte("common:"+l.Plan.Subject.String()+":"+l.Plan.Bucket+":"), l))
 }
 
 // space is how many counters a process may still make. Other processes make some too, which it learns of when it

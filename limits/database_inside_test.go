@@ -12,11 +12,9 @@ import (
 
 // databaseStore is what both stores in a database can do.
 type databaseStore interface {
-	Store
-	Leases
-	Sweep(ctx context.Context) error
-	Epoch(ctx context.Context) (lost bool, err error)
-	Ping(ctx context.Context) error
+	Shared
+	Epochs
+	Sweeper
 }
 
 // eachDatabase runs the test on both databases. Open opens one more store on the test's own storage, as another
@@ -104,6 +102,19 @@ func left(t testing.TB, store Store, stack []Limit) (remaining []int64) {
 		remaining = append(remaining, states[i].Context.Remaining)
 	}
 	return remaining
+}
+
+// spaceOf is what the store knows of its bound.
+func spaceOf(t testing.TB, store Store) *space {
+	t.Helper()
+	switch s := store.(type) {
+	case *SQLite:
+		return s.space
+	case *Postgres:
+		return s.space
+	}
+	t.Fatalf("%T is no store in a database", store)
+	return nil
 }
 
 // rowsOf counts what is stored.

@@ -2,6 +2,7 @@ package limits
 
 import (
 	"fmt"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -85,8 +86,26 @@ func TestDatabaseAtItsBound(t *testing.T) {
 				mustAdmit(t, store, perAddress(n, 2, time.Hour), false)
 			}
 		}
-		if d := mustAdmit(t, open(), perAddress(12, 5, time.Hour), true); d.States[0].Context.Remaining != 2 {
-			t.Errorf("a newcomer elsewhere has %d left of 5, of which 2 were used in common and 1 by it", d.States[0].Context.Remaining)
+		spaceOf(t, store).counted(0)
+		if d := mustAdmit(t, store, perAddress(12, 5, time.Hour), true); d.States[0].Context.Remaining != 2 {
+			t.Errorf("a newcomer that finds room has %d left of 5, of which 2 were used in common and 1 by it", d.States[0].Context.Remaining)
+		}
+	})
+}
+
+// The bound is that of the storage: a process that begins does not bring new room.
+func TestTheBoundIsKnownAtTheStart(t *testing.T) {
+	t.Parallel()
+	eachDatabase(t, DatabaseOptions{MaxKeys: 3}, func(t *testing.T, open func() databaseStore) {
+		first := open()
+		for n := range byte(3) {
+			mustAdmit(t, first, perAddress(n, 2, time.Hour), true)
+		}
+		second := open()
+		mustAdmit(t, second, perAddress(10, 1, time.Hour), true)
+		mustAdmit(t, second, perAddress(11, 1, time.Hour), false)
+		if counters, _ := rowsOf(t, second); counters != 4 {
+			t.Errorf("there are %d counters, want 3 and the common one", counters)
 		}
 	})
 }
@@ -174,6 +193,9 @@ func TestSweepDeletesWhatCountsNothing(t *testing.T) {
 		if counters != 2 || leases != 1 {
 			t.Errorf("after the sweep there are %d counters and %d leases, want 2 and 1", counters, leases)
 		}
+		if room := spaceOf(t, store).left.Load(); room != 2000-2 {
+			t.Errorf("after the sweep there is room for %d counters of 2000, and 2 are there", room)
+		}
 		if got := left(t, store, kept); got[0] != 4 || got[1] != 4 {
 			t.Errorf("what counts has %v left of 5", got)
 		}
@@ -186,24 +208,36 @@ func TestSweepDeletesWhatCountsNothing(t *testing.T) {
 // A counter that is charged again and again outlives the moment at which the sweep first looks at it.
 func TestSweepKeepsWhatWasChargedAgain(t *testing.T) {
 	t.Parallel()
-	eachDatabase(t, DatabaseOptions{}, func(t *testing.T, open func() databaseStore) {
-		store, stack := open(), perAccount(17, 1000, 400*time.Millisecond)
-		for range 10 {
-			mustAdmit(t, store, stack, true)
-			<-time.After(80 * time.Millisecond)
-			if err := store.Sweep(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			if got := left(t, store, stack); got[0] == 1000 {
-				t.Fatal("a sweep deleted what counts")
-			}
-		}
-		<-time.After(500 * time.Millisecond)
+	t.Run("sqlite", func(t *testing.T) {
+		t.Parallel()
+		clock := newFakeTime()
+		store := openedSQLite(t, filepath.Join(t.TempDir(), "limits.db"), DatabaseOptions{Timeout: 10 * time.Second, Now: clock.now})
+		keepsWhatIsCharged(t, store, time.Minute, func(d time.Duration) { clock.at = clock.at.Add(d) })
+	})
+	t.Run("postgres", func(t *testing.T) {
+		t.Parallel()
+		store := openedPostgres(t, migratedPostgres(t), DatabaseOptions{Timeout: 10 * time.Second})
+		keepsWhatIsCharged(t, store, 3*time.Second, func(d time.Duration) { <-time.After(d) }) // it has a clock of its own
+	})
+}
+
+func keepsWhatIsCharged(t *testing.T, store databaseStore, window time.Duration, wait func(d time.Duration)) {
+	stack := perAccount(17, 1000, window)
+	for range 4 { // the third comes after the end of the first
+		mustAdmit(t, store, stack, true)
 		if err := store.Sweep(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if counters, _ := rowsOf(t, store); counters != 0 {
-			t.Errorf("%d idle counters are left", counters)
+		if got := left(t, store, stack); got[0] == 1000 {
+			t.Fatal("a sweep deleted what counts")
 		}
-	})
+		wait(window/2 + window/100)
+	}
+	wait(window)
+	if err := store.Sweep(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if counters, _ := rowsOf(t, store); counters != 0 {
+		t.Errorf("%d idle counters are left", counters)
+	}
 }

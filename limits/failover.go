@@ -39,18 +39,6 @@ func (c Class) String() string {
 	return "none"
 }
 
-// Shared is a storage that several processes count in. Each of its calls ends within the storage's own timeout, and
-// fails with problems.LimitsUnavailable where the storage did not decide.
-type Shared interface {
-	Store
-	Leases
-	// Ping asks whether the storage answers; its error is the reason, for an operator.
-	Ping(ctx context.Context) error
-	// Epoch tells whether the storage has forgotten what was counted since the last call, once to each process. A loss
-	// may be told beside an error.
-	Epoch(ctx context.Context) (lost bool, err error)
-}
-
 // FailoverMetrics counts what operators must hear of.
 type FailoverMetrics interface {
 	// LimitsOutage notes that the storage counts as away, or that it answers again.
@@ -71,7 +59,8 @@ type FailoverOptions struct {
 
 // Failover stands before a shared storage. While that answers it decides. A decision that it does not take follows the
 // policy of its class: it is counted here, at the figure divided by the processes alive, or refused with
-// problems.LimitsUnavailable. Once the storage counts as away no decision waits for it, until a Probe finds it again.
+// problems.LimitsUnavailable. Once the storage, or the site of it that a decision needs, counts as away no decision
+// waits for it, until a Probe finds it again.
 // It is safe for concurrent use and starts nothing by itself.
 type Failover struct {
 	shared   Shared
@@ -80,7 +69,8 @@ type Failover struct {
 	policies map[Class]config.StorageErrorPolicy
 	options  FailoverOptions
 
-	breaker breaker
+	sited   Sited // the storage, if it has sites
+	sites   [sitesOfStorage]site
 	probing sync.Mutex // held by who asks a storage that counts as away
 	reached atomic.Bool
 	outage  outage
@@ -93,9 +83,11 @@ func NewFailover(shared Shared, o FailoverOptions) *Failover {
 	f := &Failover{
 		shared: shared, local: NewMemory(o.Now), places: newPlaces(o.Now), options: o,
 		policies: map[Class]config.StorageErrorPolicy{OnRead: o.Policy.Read, OnWrite: o.Policy.Write, OnProcess: o.Policy.Process},
-		outage:   outage{probe: probeOf(nil)},
+		outage:   outage{away: 1},
 	}
-	f.breaker.open()
+	f.sited, _ = shared.(Sited)
+	f.sites[0].probe = f.probeOfStack(nil)
+	f.sites[0].open()
 	return f
 }
 
@@ -114,15 +106,15 @@ type inClass struct {
 
 // Take implements Store.
 func (c *inClass) Take(ctx context.Context, stack []Limit, room []State) (Decision, error) {
-	if t, may := c.breaker.enter(); may {
+	if p, may := c.enterFor(ctx, stack); may {
 		decision, err := c.shared.Take(ctx, stack, room)
 		if err == nil {
 			if decision.Admitted { // a refusal proves that the storage can be read, not that it can count
-				c.breaker.answered(t, c.logSingle)
+				c.answered(p)
 			}
 			return decision, nil
 		}
-		if err := c.missed(ctx, t, stack, err); err != nil {
+		if err := c.missed(ctx, p, err, c.probeOfStackAt(ctx, stack)); err != nil {
 			return Decision{}, err
 		}
 	}
@@ -134,12 +126,12 @@ func (c *inClass) Take(ctx context.Context, stack []Limit, room []State) (Decisi
 
 // Peek implements Store.
 func (c *inClass) Peek(ctx context.Context, stack []Limit) ([]State, error) {
-	if t, may := c.breaker.enter(); may {
+	if p, may := c.enterFor(ctx, stack); may {
 		states, err := c.shared.Peek(ctx, stack)
 		if err == nil {
 			return states, nil
 		}
-		if err := c.missed(ctx, t, stack, err); err != nil {
+		if err := c.missed(ctx, p, err, c.probeOfStackAt(ctx, stack)); err != nil {
 			return nil, err
 		}
 	}
@@ -154,17 +146,14 @@ func (f *Failover) Close() error { return f.shared.Close() }
 
 // missed judges a decision that failed: nil where the policy decides instead. A caller that has gone is no failure of
 // the storage, nor is a stack that no store can decide about.
-func (f *Failover) missed(ctx context.Context, t ticket, stack []Limit, err error) error {
+func (f *Failover) missed(ctx context.Context, p pass, err error, probeAt func(at Sites) func(context.Context) error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	if !problems.Is(err, problems.LimitsUnavailable) {
 		return err
 	}
-	f.breaker.failed(t, err, func() {
-		f.outage.probe = probeOf(stack)
-		f.began(err)
-	})
+	f.failed(p, err, probeAt)
 	return nil
 }
 

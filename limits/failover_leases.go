@@ -10,16 +10,16 @@ import (
 // Acquire implements Leases. Where the storage does not answer the places are divided by the processes alive, and what
 // this process holds already counts among its part.
 func (f *Failover) Acquire(ctx context.Context, key string, places int, ttl time.Duration) (Lease, bool, error) {
-	if t, may := f.breaker.enter(); may {
+	if p, may := f.enterForLease(ctx, key); may {
 		lease, ok, err := f.shared.Acquire(ctx, key, places, ttl)
 		if err == nil {
 			if ok {
-				f.breaker.answered(t, f.logSingle)
+				f.answered(p)
 				f.places.hold(lease, holding{places: places, stored: lease}, ttl)
 			}
 			return lease, ok, nil
 		}
-		if err := f.missed(ctx, t, nil, err); err != nil {
+		if err := f.missed(ctx, p, err, f.probeOfLease(key)); err != nil {
 			return Lease{}, false, err
 		}
 	}
@@ -45,15 +45,15 @@ func (f *Failover) Renew(ctx context.Context, lease Lease, ttl time.Duration) (b
 	if !known {
 		held.stored = lease
 	}
-	if t, may := f.breaker.enter(); may {
+	if p, may := f.enterForLease(ctx, lease.Key); may {
 		kept, err := f.renewStored(ctx, lease, held, ttl)
 		if err == nil {
 			if kept {
-				f.breaker.answered(t, f.logSingle)
+				f.answered(p)
 			}
 			return kept, nil
 		}
-		if err := f.missed(ctx, t, nil, err); err != nil {
+		if err := f.missed(ctx, p, err, f.probeOfLease(lease.Key)); err != nil {
 			return false, err
 		}
 	}
@@ -99,12 +99,12 @@ func (f *Failover) Release(ctx context.Context, lease Lease) error {
 	if held.stored == (Lease{}) {
 		return nil
 	}
-	t, may := f.breaker.enter()
+	p, may := f.enterForLease(ctx, lease.Key)
 	if !may {
 		return nil
 	}
 	if err := f.shared.Release(ctx, held.stored); err != nil {
-		return f.missed(ctx, t, nil, err)
+		return f.missed(ctx, p, err, f.probeOfLease(lease.Key))
 	}
 	return nil
 }

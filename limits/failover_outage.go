@@ -4,18 +4,21 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/stenometer/stenometer/config"
 	"github.com/stenometer/stenometer/problems"
 )
 
-// outage is what the log says of the storage. Its fields are the breaker's: they change in its turns.
+// outage is what the log says of the storage: one begins when the first of its sites is away, and ends when none is.
 type outage struct {
-	since  time.Time // zero while there is none
-	warned time.Time // of single failures
-	probe  []Limit   // what a storage that counts as away is asked for
+	mu     sync.Mutex // protects what follows; taken after the locks of breakers
+	away   int        // sites
+	since  time.Time  // zero while there is none
+	warned time.Time  // of single failures
 }
 
 // singleFailuresEvery is how often the log speaks of failures that were too few for an outage.
@@ -52,41 +55,99 @@ func probeOf(failed []Limit) []Limit {
 	return stack
 }
 
-// Probe asks a storage that counts as away for a decision; one that takes it is asked by everybody again. It does
-// nothing while the storage answers, or while another asks. A server calls it at the start and every
-// RATELIMIT_STORAGE_PROBE_MILLISECONDS, so that no request waits for a storage that is away.
-func (f *Failover) Probe(ctx context.Context) {
-	if !f.breaker.isOpen() || !f.probing.TryLock() {
-		return
+// probeOfStack asks for a decision at the places of a stack.
+func (f *Failover) probeOfStack(failed []Limit) func(context.Context) error {
+	stack := probeOf(failed)
+	return func(ctx context.Context) error {
+		_, err := f.shared.Take(ctx, stack, nil)
+		return err
 	}
-	defer f.probing.Unlock()
-	_, err := f.shared.Take(ctx, f.asked(), nil)
-	switch {
-	case err == nil:
-		f.reached.Store(true)
-		f.breaker.close(f.ended)
-	case ctx.Err() == nil:
-		f.breaker.mu.Lock()
-		defer f.breaker.mu.Unlock()
-		if f.outage.since.IsZero() { // never reached so far
-			f.began(err)
+}
+
+// probeOfStackAt asks for a decision at one site of a stack, because another may be away for longer.
+func (f *Failover) probeOfStackAt(ctx context.Context, stack []Limit) func(at Sites) func(context.Context) error {
+	return func(at Sites) func(context.Context) error {
+		var there []Limit
+		for i := range stack {
+			if at == whole || f.sited.SitesOf(ctx, stack[i:i+1])&at != 0 {
+				there = append(there, stack[i])
+			}
+		}
+		return f.probeOfStack(there)
+	}
+}
+
+// probeOfLease asks for a place beside those of a key.
+func (f *Failover) probeOfLease(key string) func(at Sites) func(context.Context) error {
+	_, tag, found := strings.Cut(key, "{")
+	if tag, _, _ = strings.Cut(tag, "}"); !found {
+		tag = key
+	}
+	return func(Sites) func(context.Context) error {
+		return func(ctx context.Context) error {
+			_, _, err := f.shared.Acquire(ctx, "probe:{"+tag+"}", math.MaxInt32, time.Second)
+			return err
 		}
 	}
 }
 
-func (f *Failover) asked() []Limit {
-	f.breaker.mu.Lock()
-	defer f.breaker.mu.Unlock()
-	return f.outage.probe
+// Probe asks the sites that count as away for a decision; one that takes it is asked by everybody again. It does
+// nothing while the storage answers, or while another asks. A server calls it at the start and every
+// RATELIMIT_STORAGE_PROBE_MILLISECONDS, so that no request waits for a storage that is away.
+func (f *Failover) Probe(ctx context.Context) {
+	if !f.Away() || !f.probing.TryLock() {
+		return
+	}
+	defer f.probing.Unlock()
+	for i := range f.sites {
+		if s := &f.sites[i]; s.isOpen() {
+			f.ask(ctx, s)
+		}
+	}
 }
 
+// ask probes one site.
+func (f *Failover) ask(ctx context.Context, s *site) {
+	s.mu.Lock()
+	probe := s.probe
+	s.mu.Unlock()
+	err := probe(ctx)
+	switch {
+	case err == nil:
+		f.reached.Store(true)
+		s.close(f.ended)
+	case ctx.Err() == nil:
+		f.outage.mu.Lock()
+		defer f.outage.mu.Unlock()
+		if f.outage.since.IsZero() && f.outage.away > 0 { // never reached so far
+			f.tell(err)
+		}
+	}
+}
+
+// began notes that one site more is away.
 func (f *Failover) began(cause error) {
+	f.outage.mu.Lock()
+	defer f.outage.mu.Unlock()
+	if f.outage.away++; f.outage.away == 1 {
+		f.tell(cause)
+	}
+}
+
+// tell says that there is an outage. It is entered with the outage locked.
+func (f *Failover) tell(cause error) {
 	f.outage.since = f.options.Now()
 	f.options.Metrics.LimitsOutage(true)
 	f.options.Logger.Error("the storage of the limits does not answer", "error", reason(cause), "meanwhile", f.Meanwhile())
 }
 
+// ended notes that one site is back.
 func (f *Failover) ended() {
+	f.outage.mu.Lock()
+	defer f.outage.mu.Unlock()
+	if f.outage.away--; f.outage.away > 0 {
+		return
+	}
 	f.options.Metrics.LimitsOutage(false)
 	if f.outage.since.IsZero() {
 		return
@@ -99,6 +160,8 @@ func (f *Failover) ended() {
 // logSingle speaks of failures that were too few for an outage, so that a storage that fails now and then is noticed.
 func (f *Failover) logSingle(failures uint64, cause error) {
 	now := f.options.Now()
+	f.outage.mu.Lock()
+	defer f.outage.mu.Unlock()
 	if !f.outage.warned.IsZero() && now.Sub(f.outage.warned) < singleFailuresEvery {
 		return
 	}
@@ -118,8 +181,12 @@ func reason(err error) string {
 // Reached reports whether the storage has ever answered. A server is not ready before.
 func (f *Failover) Reached() bool { return f.reached.Load() }
 
-// Away reports whether the storage counts as away.
-func (f *Failover) Away() bool { return f.breaker.isOpen() }
+// Away reports whether the storage, or a site of it, counts as away.
+func (f *Failover) Away() bool {
+	f.outage.mu.Lock()
+	defer f.outage.mu.Unlock()
+	return f.outage.away > 0
+}
 
 // Ping asks the storage whether it answers, also while it counts as away.
 func (f *Failover) Ping(ctx context.Context) error { return f.shared.Ping(ctx) }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	_ "embed"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -56,4 +57,11 @@ func (r *Redis) Release(ctx context.Context, lease Lease) error {
 	return nil
 }
 
-func (r *Redis) leaseKeys(key string) []string { return []string{r.prefix + ":lease:{" + key + "}"} }
+// leaseKeys are the keys of a script about places: "stn:lease:jobs:{org:3}", beside the organization's counters on a
+// cluster. A key that names nothing in braces lies where it may.
+func (r *Redis) leaseKeys(key string) []string {
+	if !strings.Contains(key, "{") {
+		key = "{" + key + "}"
+	}
+	return []string{r.prefix + ":lease:" + key}
+}

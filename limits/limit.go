@@ -174,3 +174,11 @@ func appendSubject(b []byte, l *Limit) []byte {
 	}
 	return b
 }
+
+// appendWindow ends a counter's name in a shared storage: the window in seconds, "60", or in milliseconds, "1500ms".
+func appendWindow(b []byte, l *Limit) []byte {
+	if l.Rate.Period%time.Second != 0 {
+		return append(strconv.AppendInt(b, l.Rate.Period.Milliseconds(), 10), "ms"...)
+	}
+	return strconv.AppendInt(b, int64(l.Rate.Period/time.Second), 10)
+}

@@ -11,21 +11,18 @@ import (
 
 // Postgres is the store that several processes share through the application's PostgreSQL database, over connections
 // of its own. A decision is one function and one round trip, by the server's clock. Where PostgreSQL does not answer
-// nothing is admitted: every method fails with problems.LimitsUnavailable.
+// nothing is admitted: a decision, a look and a lease fail with problems.LimitsUnavailable.
 type Postgres struct {
 	pool    *pgxpool.Pool
 	timeout time.Duration
-	now     func() time.Time
-	space   *space
+	// patience is the longest that a batch of a sweep, or a count, waits for the server.
+	patience time.Duration
+	now      func() time.Time
+	space    *space
 
 	mu    sync.Mutex // protects epoch
 	epoch string     // as last seen; empty before the first look
 }
-
-var (
-	_ Store  = (*Postgres)(nil)
-	_ Leases = (*Postgres)(nil)
-)
 
 // Take implements Store.
 func (p *Postgres) Take(ctx context.Context, stack []Limit, room []State) (Decision, error) {
@@ -60,8 +57,8 @@ func (p *Postgres) run(ctx context.Context, taking bool, stack []Limit, room []S
 	}
 	ctx, cancel := context.WithTimeout(ctx, p.timeout)
 	defer cancel()
-	var answer []int64
-	err = p.pool.QueryRow(ctx, "SELECT limits_take_1($1, $2, $3, $4, $5)", taking, p.space.crowded(), names, commons, numbers).Scan(&answer)
+	var answer verdict // in the place of the clock it has how many counters were made
+	err = p.pool.QueryRow(ctx, "SELECT limits_take_1($1, $2, $3, $4, $5)", taking, p.space.crowded(), names, commons, numbers).Scan((*[]int64)(&answer))
 	if err == nil && len(answer) != 2+4*len(stack) {
 		err = fmt.Errorf("the function answered %d numbers for %d limits", len(answer), len(stack))
 	}
@@ -69,15 +66,9 @@ func (p *Postgres) run(ctx context.Context, taking bool, stack []Limit, room []S
 		return nil, false, unavailable("deciding about limits in PostgreSQL", err)
 	}
 	p.space.made(answer[1])
-	wall := p.now()
 	states = statesIn(room, len(stack))
-	for i := range stack {
-		n := answer[2+4*i:]
-		const tick = time.Microsecond // of the function's numbers
-		st := stand{used: n[0], wait: time.Duration(n[1]) * tick, next: time.Duration(n[2]) * tick, whole: time.Duration(n[3]) * tick}
-		st.state(&states[i], &stack[i], wall)
-	}
-	return states, answer[0] == 1, nil
+	answer.write(states, stack, p.now())
+	return states, answer.admitted(), nil
 }
 
 // Ping asks whether PostgreSQL answers; its error is the reason, for an operator.

@@ -85,6 +85,24 @@ func TestPostgresThatHangsCostsATenthOfASecond(t *testing.T) {
 	recovers(t, store, 10*time.Second)
 }
 
+// A server that has frozen holds a sweep for a while, and not for as long as it is frozen.
+func TestPostgresThatHangsDoesNotHoldTheSweep(t *testing.T) {
+	t.Parallel()
+	proxy, through := proxied(t)
+	store := openedPostgres(t, through, DatabaseOptions{})
+	store.patience = 200 * time.Millisecond
+	proxy.Freeze()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	if err := store.Sweep(ctx); err == nil || ctx.Err() != nil {
+		t.Errorf("a sweep at a frozen server has error %v", err)
+	}
+	proxy.Thaw()
+	if err := store.Sweep(ctx); err != nil {
+		t.Errorf("a sweep after the thaw: %v", err)
+	}
+}
+
 func TestPostgresThatIsGoneComesBack(t *testing.T) {
 	t.Parallel()
 	proxy, through := proxied(t)
@@ -130,7 +148,7 @@ func TestOpenPostgresRefused(t *testing.T) {
 		if err == nil || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("a wrong %s: %v", name, err)
 		}
-		if took := time.Since(start); took > postgresFirstContact/2 {
+		if took := time.Since(start); took > contactPatience/2 {
 			t.Errorf("a wrong %s was tried for %v", name, took)
 		}
 	}

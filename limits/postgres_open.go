@@ -13,10 +13,10 @@ import (
 )
 
 const (
-	// postgresFirstContact is how long OpenPostgres goes on asking a server that does not answer.
-	postgresFirstContact = 3 * time.Second
 	// postgresConnect is how long one attempt to connect may take, in the background of the decisions that gave up.
 	postgresConnect = 2 * time.Second
+	// postgresPatience is the longest that a sweep waits for one answer: a server that has frozen must not hold it.
+	postgresPatience = 10 * time.Second
 )
 
 // OpenPostgres connects to the database, which models has migrated, and waits for the first answer, at most 3 seconds.
@@ -33,8 +33,8 @@ func OpenPostgres(ctx context.Context, url string, options DatabaseOptions) (*Po
 	if err != nil {
 		return nil, fmt.Errorf("opening the limits' storage: %w", err)
 	}
-	p := &Postgres{pool: pool, timeout: options.Timeout, now: options.Now, space: newSpace(options.MaxKeys)}
-	if err := p.firstContact(ctx); err != nil {
+	p := &Postgres{pool: pool, timeout: options.Timeout, patience: postgresPatience, now: options.Now, space: newSpace(options.MaxKeys)}
+	if err := firstContact(ctx, p.answers, postgresRefusesUs); err != nil {
 		pool.Close()
 		return nil, fmt.Errorf("opening the limits' storage: %w", err)
 	}
@@ -63,25 +63,16 @@ func tune(config *pgxpool.Config, options DatabaseOptions) {
 	}
 }
 
-func (p *Postgres) firstContact(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, postgresFirstContact)
-	defer cancel()
-	for {
-		err := p.Ping(ctx)
-		if err == nil {
-			// Whoever clears the counters from here on is noticed. A database without our tables is told by every decision.
-			_, _ = p.Epoch(ctx)
-			return nil
-		}
-		if postgresRefusesUs(err) {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-time.After(postgresFirstContact / 30):
-		}
+// answers tells whether the server answers, and looks at once at what it holds: whoever clears the counters from here on
+// is noticed, and the bound on them begins with those that are there. A database without our tables is told by every
+// decision.
+func (p *Postgres) answers(ctx context.Context) error {
+	if err := p.Ping(ctx); err != nil {
+		return err
 	}
+	_, _ = p.Epoch(ctx)
+	_ = p.count(ctx)
+	return nil
 }
 
 // postgresRefusesUs reports whether PostgreSQL answered that it does not know our name, password or database.

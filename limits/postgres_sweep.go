@@ -20,6 +20,11 @@ func (p *Postgres) Sweep(ctx context.Context) error {
 			return fmt.Errorf("sweeping the limits' tables: %w", err)
 		}
 	}
+	return p.count(ctx)
+}
+
+// count counts the counters, as far as the bound on them.
+func (p *Postgres) count(ctx context.Context) error {
 	var all int64
 	if err := p.patiently(ctx, &all, "SELECT count(*) FROM (SELECT FROM limit_counters LIMIT $1) AS c", p.space.max); err != nil {
 		return fmt.Errorf("counting the limits' counters: %w", err)
@@ -28,10 +33,13 @@ func (p *Postgres) Sweep(ctx context.Context) error {
 	return nil
 }
 
-// patiently asks for a number that may take longer than a decision.
+// patiently asks for a number that may take longer than a decision. A little before we give up the server does, as far
+// as it is alive.
 func (p *Postgres) patiently(ctx context.Context, number *int64, question string, arguments ...any) error {
+	ctx, cancel := context.WithTimeout(ctx, p.patience)
+	defer cancel()
 	return pgx.BeginFunc(ctx, p.pool, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, "SET LOCAL statement_timeout = '10s'"); err != nil {
+		if _, err := tx.Exec(ctx, fmt.Sprintf("SET LOCAL statement_timeout = %d", max(1, p.patience.Milliseconds()*9/10))); err != nil {
 			return err
 		}
 		return tx.QueryRow(ctx, question, arguments...).Scan(number)

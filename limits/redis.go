@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"hash/maphash"
 	"strconv"
 	"strings"
 	"sync"
@@ -22,8 +21,6 @@ const (
 	DefaultRedisTimeout = 100 * time.Millisecond
 	// DefaultRedisPrefix begins every key.
 	DefaultRedisPrefix = "stn"
-	// redisFirstContact is how long OpenRedis goes on asking a server that does not answer.
-	redisFirstContact = 3 * time.Second
 )
 
 // RedisOptions are what a Redis store may be told besides where it is. The zero value is what a server uses.
@@ -33,6 +30,10 @@ type RedisOptions struct {
 	Prefix string
 	// Timeout is the longest that one decision waits; 0: DefaultRedisTimeout.
 	Timeout time.Duration
+	// MaxKeys is how many keys the server's database, or each master of a cluster, may hold before newcomers of one
+	// organization, plan and window share one counter, and likewise those of an address with others. Every key there
+	// is counted, whoever wrote it. 0: DefaultMaxKeys.
+	MaxKeys int
 	// Now is the clock of State.Context.Reset alone; decisions go by the server's. Nil: time.Now.
 	Now func() time.Time
 }
@@ -44,9 +45,10 @@ type RedisOptions struct {
 type Redis struct {
 	client  redis.UniversalClient
 	cluster *redis.ClusterClient // the client, where it is one of a cluster
-	lanes   []lane               // one, and on a cluster some for the masters to be spread over
-	seed    maphash.Seed         // of the spreading
+	masters *masters             // of the cluster
+	lanes   []lane               // one, and on a cluster one for each site
 	calls   sync.Pool            // of *call
+	maxKeys int64
 	prefix  string
 	timeout time.Duration
 	now     func() time.Time
@@ -63,7 +65,8 @@ var (
 // OpenRedis connects to what the URI named and waits for the first answer, at most 3 seconds. One that is not there is
 // no error: the store fails until it comes. A server that says that this will never do is one, at once: it refuses the
 // name or the password, has no such database, shows a certificate that nobody vouches for, is part of a cluster or is
-// none. No error shows the password.
+// none. No error shows the password. The Redis library's own lines in the log, of which it has one for every failed
+// dial, are switched off, for the whole process: its logger belongs to no client.
 func OpenRedis(ctx context.Context, storage config.LimitsStorage, options RedisOptions) (*Redis, error) {
 	if strings.ContainsAny(options.Prefix, "{}") {
 		return nil, fmt.Errorf("opening the limits' storage: the prefix %q contains a brace", options.Prefix)
@@ -72,23 +75,24 @@ func OpenRedis(ctx context.Context, storage config.LimitsStorage, options RedisO
 	if err != nil {
 		return nil, fmt.Errorf("opening the limits' storage: %w", err)
 	}
-	r := &Redis{prefix: options.Prefix, timeout: options.Timeout, now: options.Now}
+	r := &Redis{prefix: options.Prefix, timeout: options.Timeout, maxKeys: int64(options.MaxKeys), now: options.Now}
 	if r.prefix == "" {
 		r.prefix = DefaultRedisPrefix
 	}
 	if r.timeout <= 0 {
 		r.timeout = DefaultRedisTimeout
 	}
+	if r.maxKeys <= 0 {
+		r.maxKeys = DefaultMaxKeys
+	}
 	if r.now == nil {
 		r.now = time.Now
 	}
-	// The library would write a line of its own to stderr for every failed dial; our errors say the same. Its logger
-	// belongs to the process, not to a client.
 	redis.SetLogger(&logging.VoidLogger{})
 	if err := r.connect(storage, trusted); err != nil {
 		return nil, fmt.Errorf("opening the limits' storage: %w", err)
 	}
-	if err := r.firstContact(ctx); err != nil {
+	if err := firstContact(ctx, r.contact, neverUs); err != nil {
 		where := strings.Join(storage.Addresses, ",") + storage.Socket
 		return nil, errors.Join(fmt.Errorf("opening the limits' storage at %s: %w", where, err), r.client.Close())
 	}
@@ -101,10 +105,10 @@ func (r *Redis) connect(storage config.LimitsStorage, trusted *tls.Config) error
 	case config.LimitsInRedis:
 		r.client = redis.NewClient(r.serverOptions(storage, trusted))
 	case config.LimitsInSentinel:
-		r.client = redis.NewFailoverClient(r.sentinelOptions(storage, trusted))
+		r.client = redis.NewFailoverClient(r.options(storage, trusted).Failover())
 	case config.LimitsInCluster:
 		r.cluster = redis.NewClusterClient(r.clusterOptions(storage, trusted))
-		r.client, width, r.seed = r.cluster, clusterLanes, maphash.MakeSeed()
+		r.client, width, r.masters = r.cluster, sitesOfStorage, &masters{numbers: make(map[string]int)}
 	default:
 		return fmt.Errorf("%q is no kind of Redis", storage.Kind)
 	}
@@ -155,7 +159,7 @@ func (r *Redis) decide(ctx context.Context, mode string, stack []Limit, states [
 	if r.cluster != nil && !together(stack) {
 		return r.decideApart(ctx, mode, stack, states, deadline)
 	}
-	v, err := r.ask(ctx, mode, stack, deadline)
+	v, err := r.ask(ctx, mode, stack, nil, deadline)
 	if err != nil {
 		return false, err
 	}
@@ -174,19 +178,23 @@ func together(stack []Limit) bool {
 }
 
 // appendKey writes a counter's name in Redis: "stn:rl:{org:3}:token:17:read:60". What stands in braces decides where a
-// cluster keeps it: all counters of an organization together, all of an address together.
+// cluster keeps it: all counters of an organization together, all of an address together. A part follows the window,
+// "60/z", because the script finds plan and window at the end of a key.
 func (r *Redis) appendKey(b []byte, l *Limit) []byte {
 	b = append(append(b, r.prefix...), ":rl:{"...)
-	if l.Plan.Subject == Address {
-		b = l.Key.appendAddress(append(b, "ip:"...))
+	if tag := tagOf(l); tag.addresses {
+		b = strconv.AppendInt(append(b, "ip:"...), tag.number, 10)
 	} else {
-		b = strconv.AppendInt(append(b, "org:"...), l.Key.Org, 10)
+		b = strconv.AppendInt(append(b, "org:"...), tag.number, 10)
 	}
-	b = append(appendSubject(append(b, "}:"...), l), ':')
-	if l.Rate.Period%time.Second != 0 {
-		return append(strconv.AppendInt(b, l.Rate.Period.Milliseconds(), 10), "ms"...)
+	b = append(b, "}:"...)
+	if l.Key.Part == 0 {
+		return appendWindow(append(appendSubject(b, l), ':'), l)
 	}
-	return strconv.AppendInt(b, int64(l.Rate.Period/time.Second), 10)
+	whole := *l
+	whole.Key.Part = 0
+	b = append(appendWindow(append(appendSubject(b, &whole), ':'), l), '/')
+	return strconv.AppendUint(b, l.Key.Part, 36)
 }
 
 // unavailable is Unavailable with what was attempted.

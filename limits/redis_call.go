@@ -4,8 +4,10 @@ import (
 	"context"
 	_ "embed"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
+	"net"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -17,11 +19,13 @@ var takeSource string
 // takeHash is what the server knows the script by once it has seen it.
 var takeHash any = redis.NewScript(takeSource).Hash()
 
-// What the script may be asked: to charge, to judge without charging, or how the limits stand.
+// What the script may be asked: to charge, to judge without charging, how the limits stand, or to give back what it
+// charged before and judge then.
 const (
-	modeTake  = "take"
-	modeJudge = "judge"
-	modePeek  = "peek"
+	modeTake   = "take"
+	modeJudge  = "judge"
+	modePeek   = "peek"
+	modeRefund = "refund"
 )
 
 // call is one question to the script. Calls are used again: a decision must not leave a dozen objects to the collector.
@@ -38,11 +42,14 @@ type call struct {
 	deadline time.Time
 }
 
-// verdict is what the script answered: whether the stack was admitted, the server's clock in microseconds, and four
-// numbers a limit.
+// verdict is what the script answered: whether the stack was admitted and what of it was counted in common, the
+// server's clock in microseconds, and four numbers a limit.
 type verdict []int64
 
-func (v verdict) admitted() bool { return v[0] == 1 }
+func (v verdict) admitted() bool { return v[0] != 0 }
+
+// common is 1 if the i-th limit was counted in the counter that newcomers share, and 0 if in its own.
+func (v verdict) common(i int) int64 { return v[0] >> (i + 1) & 1 }
 
 // stand is how the i-th limit stands.
 func (v verdict) stand(i int) stand {
@@ -64,13 +71,13 @@ func (v verdict) write(states []State, stack []Limit, wall time.Time) {
 
 func microseconds(n int64) time.Duration { return time.Duration(n) * time.Microsecond }
 
-// ask runs the script for a stack whose counters are in one place.
-func (r *Redis) ask(ctx context.Context, mode string, stack []Limit, deadline time.Time) (verdict, error) {
+// ask runs the script for a stack whose counters are in one place. Charged is what is to be given back, nil elsewhere.
+func (r *Redis) ask(ctx context.Context, mode string, stack []Limit, charged verdict, deadline time.Time) (verdict, error) {
 	c, _ := r.calls.Get().(*call)
 	if c == nil {
 		c = newCall()
 	}
-	r.fill(c, mode, stack)
+	r.fill(c, mode, stack, charged)
 	c.deadline = deadline
 	l, err := r.laneOf(ctx, c)
 	if err == nil {
@@ -96,8 +103,8 @@ func newCall() *call {
 	return c
 }
 
-// fill writes what is sent: the keys, the mode, and the numbers of all limits as one string.
-func (r *Redis) fill(c *call, mode string, stack []Limit) {
+// fill writes what is sent: the keys, the mode, and all numbers as one string.
+func (r *Redis) fill(c *call, mode string, stack []Limit, charged verdict) {
 	c.text, c.ends = c.text[:0], c.ends[:0]
 	for i := range stack {
 		c.text = r.appendKey(c.text, &stack[i])
@@ -109,6 +116,12 @@ func (r *Redis) fill(c *call, mode string, stack []Limit) {
 		l := &stack[i]
 		s := spanOf(l.Rate.Period)
 		c.text = appendNumbers(c.text, l.Rate.Limit, s.length, s.quantum, s.tick/int64(time.Microsecond), l.Cost)
+	}
+	c.text = appendNumbers(c.text, r.maxKeys)
+	if charged != nil {
+		for i := range stack {
+			c.text = appendNumbers(c.text, charged.newest(i, spanOf(stack[i].Rate.Period)), charged.common(i))
+		}
 	}
 	c.ends = append(c.ends, len(c.text))
 
@@ -133,8 +146,15 @@ func appendNumbers(b []byte, numbers ...int64) []byte {
 	return b
 }
 
+// once is a command that the library must not send again by itself: where the connection broke it may have been run,
+// and would charge or give back twice.
+type once struct{ *redis.IntSliceCmd }
+
+// NoRetry implements redis.Cmder.
+func (once) NoRetry() bool { return true }
+
 // command is the call as the library sends it; loading brings the script itself along.
-func (c *call) command(ctx context.Context, loading bool) *redis.IntSliceCmd {
+func (c *call) command(ctx context.Context, loading bool) once {
 	if loading {
 		c.args[0], c.args[1] = "eval", takeSource
 	} else {
@@ -142,5 +162,20 @@ func (c *call) command(ctx context.Context, loading bool) *redis.IntSliceCmd {
 	}
 	command := redis.NewIntSliceCmd(ctx, c.args...)
 	command.SetFirstKeyPos(3)
-	return command
+	return once{command}
+}
+
+// notRun reports whether an error says that the script was not run, or could not write, and that this may be over in a
+// moment: no connection was made, or the server is becoming another's master or replica.
+func notRun(err error) bool {
+	var network *net.OpError
+	if errors.As(err, &network) {
+		return network.Op == "dial"
+	}
+	for _, code := range []string{"TRYAGAIN", "CLUSTERDOWN", "MASTERDOWN", "LOADING", "READONLY"} {
+		if redis.HasErrorPrefix(err, code) {
+			return true
+		}
+	}
+	return false
 }

@@ -33,50 +33,36 @@ const (
 	clusterReload = time.Second
 )
 
-// serverOptions are those of one server. A command is sent again only after an error that came early: one that took the
-// whole time may have been carried out, and would be charged twice.
-func (r *Redis) serverOptions(s config.LimitsStorage, trusted *tls.Config) *redis.Options {
-	o := &redis.Options{
+// options are what one server, the master that Sentinels name and the nodes of a cluster have in common. What the
+// library repeats by itself may be done twice: leases, pings and epochs. Decisions and refunds it never repeats.
+func (r *Redis) options(s config.LimitsStorage, trusted *tls.Config) *redis.UniversalOptions {
+	return &redis.UniversalOptions{
+		Addrs: s.Addresses, MasterName: s.Master,
 		Username: s.Username, Password: s.Password.Reveal(), DB: s.Database, TLSConfig: trusted,
+		SentinelUsername: s.SentinelUsername, SentinelPassword: s.SentinelPassword.Reveal(),
 		ContextTimeoutEnabled: true,
 		DialTimeout:           r.timeout / 2, DialerRetries: dialTries, DialerRetryTimeout: r.timeout / 10,
 		ReadTimeout: r.timeout, WriteTimeout: r.timeout, PoolTimeout: r.timeout, PipelinePoolSize: onePool,
-		MaxRetries: repeats, MinRetryBackoff: shortestPause, MaxRetryBackoff: longestPause,
+		MaxRetries: repeats, MinRetryBackoff: shortestPause, MaxRetryBackoff: longestPause, MaxRedirects: clusterRedirects,
 		MaintNotificationsConfig: withoutNotices(), DisableIdentity: true,
 	}
-	if s.Socket != "" {
-		o.Network, o.Addr = "unix", s.Socket
-		return o
-	}
-	o.Addr = s.Addresses[0]
+}
+
+// clusterOptions say besides how often to look where the slots are, for which the common options have no word.
+func (r *Redis) clusterOptions(s config.LimitsStorage, trusted *tls.Config) *redis.ClusterOptions {
+	o := r.options(s, trusted).Cluster()
+	o.MaxRetries = -1 // its redirects are repeats enough
+	o.ClusterStateReloadInterval, o.DisableRoutingPolicies = clusterReload, true
 	return o
 }
 
-func (r *Redis) sentinelOptions(s config.LimitsStorage, trusted *tls.Config) *redis.FailoverOptions {
-	return &redis.FailoverOptions{
-		MasterName: s.Master, SentinelAddrs: s.Addresses,
-		SentinelUsername: s.SentinelUsername, SentinelPassword: s.SentinelPassword.Reveal(),
-		Username: s.Username, Password: s.Password.Reveal(), DB: s.Database, TLSConfig: trusted,
-		ContextTimeoutEnabled: true,
-		DialTimeout:           r.timeout / 2, DialerRetries: dialTries, DialerRetryTimeout: r.timeout / 10,
-		ReadTimeout: r.timeout, WriteTimeout: r.timeout, PoolTimeout: r.timeout, PipelinePoolSize: onePool,
-		MaxRetries: repeats, MinRetryBackoff: shortestPause, MaxRetryBackoff: longestPause,
-		DisableIdentity: true,
+// serverOptions are those of one server.
+func (r *Redis) serverOptions(s config.LimitsStorage, trusted *tls.Config) *redis.Options {
+	o := r.options(s, trusted).Simple()
+	if s.Socket != "" {
+		o.Network, o.Addr = "unix", s.Socket
 	}
-}
-
-// clusterOptions are written out here, because the library's universal options cannot say how often to look where the
-// slots are.
-func (r *Redis) clusterOptions(s config.LimitsStorage, trusted *tls.Config) *redis.ClusterOptions {
-	return &redis.ClusterOptions{
-		Addrs: s.Addresses, Username: s.Username, Password: s.Password.Reveal(), TLSConfig: trusted,
-		ContextTimeoutEnabled: true,
-		DialTimeout:           r.timeout / 2, DialerRetries: dialTries, DialerRetryTimeout: r.timeout / 10,
-		ReadTimeout: r.timeout, WriteTimeout: r.timeout, PoolTimeout: r.timeout, PipelinePoolSize: onePool,
-		MaxRedirects: clusterRedirects, MaxRetries: -1, MinRetryBackoff: shortestPause, MaxRetryBackoff: longestPause,
-		ClusterStateReloadInterval: clusterReload, DisableRoutingPolicies: true,
-		MaintNotificationsConfig: withoutNotices(), DisableIdentity: true,
-	}
+	return o
 }
 
 // withoutNotices keeps the library from asking for a managed service's announcements, which other servers do not know.
@@ -108,26 +94,10 @@ func tlsOf(s config.LimitsStorage) (*tls.Config, error) {
 	return trusted, nil
 }
 
-// firstContact waits for the first decision, and returns only an error that no waiting will mend.
-func (r *Redis) firstContact(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, redisFirstContact)
-	defer cancel()
-	trial := []Limit{{Plan: OrganizationAI, Rate: Rate{Limit: 1, Period: time.Second}, Cost: 1}}
-	for {
-		// A look at a counter: an account that may only ping must not be found out by the first request.
-		_, err := r.Peek(ctx, trial)
-		if err == nil {
-			return nil
-		}
-		if neverUs(err) {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-time.After(redisFirstContact / 30):
-		}
-	}
+// contact looks at a counter: an account that may only ping must not be found out by the first request.
+func (r *Redis) contact(ctx context.Context) error {
+	_, err := r.Peek(ctx, []Limit{{Plan: OrganizationAI, Rate: Rate{Limit: 1, Period: time.Second}, Cost: 1}})
+	return err
 }
 
 // neverUs reports whether the server answered, and the answer will not change before somebody changes the URI or the

@@ -3,6 +3,7 @@ package limits
 import (
 	"crypto/rand"
 	"net/netip"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -18,12 +19,15 @@ func TestRedisKeys(t *testing.T) {
 	at := func(plan *Plan, key Key, period time.Duration) string {
 		return r.keyOf(&Limit{Plan: plan, Key: key, Rate: Rate{Period: period}})
 	}
+	tag := func(address string) string {
+		return strconv.FormatInt(tagOf(&Limit{Plan: Login, Key: Key{Addr: netip.MustParseAddr(address)}}).number, 10)
+	}
 	for got, want := range map[string]string{
 		at(TokenRead, Key{Org: 3, ID: 17}, time.Minute):                                            "stn:rl:{org:3}:token:17:read:60",
 		at(UserAI, Key{Org: 3, ID: 5}, time.Minute):                                                "stn:rl:{org:3}:user:5:ai:60",
 		at(OrganizationAI, Key{Org: 3, ID: 3}, 1500*time.Millisecond):                              "stn:rl:{org:3}:org:3:ai:1500ms",
-		at(SessionAddress, Key{Addr: netip.MustParseAddr("203.0.113.9")}, time.Hour):               "stn:rl:{ip:203.0.113.9}:ip:203.0.113.9:session:3600",
-		at(LoginFailures, Key{Addr: netip.MustParseAddr("2001:db8:0:1::"), Part: 35}, time.Minute): "stn:rl:{ip:2001:db8:0:1::}:ip:2001:db8:0:1:::login_failures:z:60",
+		at(SessionAddress, Key{Addr: netip.MustParseAddr("203.0.113.9")}, time.Hour):               "stn:rl:{ip:" + tag("203.0.113.9") + "}:ip:203.0.113.9:session:3600",
+		at(LoginFailures, Key{Addr: netip.MustParseAddr("2001:db8:0:1::"), Part: 35}, time.Minute): "stn:rl:{ip:" + tag("2001:db8:0:1::") + "}:ip:2001:db8:0:1:::login_failures:60/z",
 	} {
 		if got != want {
 			t.Errorf("key %s, want %s", got, want)

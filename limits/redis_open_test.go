@@ -23,7 +23,7 @@ func refusedAtOnce(t *testing.T, uri, why string) {
 	if err == nil || !strings.Contains(err.Error(), why) || strings.Contains(err.Error(), "hunter2") {
 		t.Errorf("opening %s: %v, want an error that says %q", config.NewLocation(uri), err, why)
 	}
-	if took := time.Since(start); took > redisFirstContact*2/3 {
+	if took := time.Since(start); took > contactPatience*2/3 {
 		t.Errorf("%v: tried for %v", err, took)
 	}
 }

@@ -1,11 +1,16 @@
 package limits
 
 import (
+	"context"
 	"net/netip"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"github.com/stenometer/stenometer/tests/testservices"
 )
@@ -86,5 +91,70 @@ func TestRedisDecidesTogetherWhatComesTogether(t *testing.T) {
 	proxy.Delay(0)
 	if got := remainingIn(t, r, stack); got[0] != 959 || got[1] != 959 {
 		t.Errorf("after 41 decisions: %v left of 1000", got)
+	}
+}
+
+// scripts counts what a client sends to make decisions.
+func scripts(sent *atomic.Int64) *gate {
+	return &gate{single: func(command redis.Cmder) {
+		if name := command.Name(); name == "evalsha" || name == "eval" {
+			sent.Add(1)
+		}
+	}}
+}
+
+// A Sentinel names the server, and has no part in decisions.
+func TestRedisBehindSentinelsDecidesInOneRoundTrip(t *testing.T) {
+	t.Parallel()
+	r := open(t, testservices.Sentinel(t).URL, RedisOptions{Timeout: 10 * time.Second})
+	admitted(t, r, processAndAddress())
+	var sent atomic.Int64
+	r.client.AddHook(scripts(&sent))
+	for range 5 {
+		admitted(t, r, processAndAddress())
+	}
+	if sent.Load() != 5 {
+		t.Errorf("5 decisions took %d round trips", sent.Load())
+	}
+}
+
+// On a cluster a stack in one place is one round trip, one in two places is two, and a refusal is one more at most:
+// what is given back is judged in the same step.
+func TestClusterDecidesInTwoRoundTripsAndRefusesInThree(t *testing.T) {
+	t.Parallel()
+	cluster := testservices.Cluster(t)
+	r := open(t, cluster.URL, RedisOptions{Timeout: 10 * time.Second})
+	stack, _, _ := mixedStack(t, cluster, r, 100, 100)
+	admitted(t, r, stack)
+	admitted(t, r, stack)
+	var sent atomic.Int64
+	hook := scripts(&sent)
+	if err := r.cluster.ForEachMaster(t.Context(), func(_ context.Context, master *redis.Client) error {
+		master.AddHook(hook)
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	refusing := func(i int) []Limit {
+		strict := slices.Clone(stack)
+		strict[i].Rate.Limit = 3
+		return strict
+	}
+	for _, c := range []struct {
+		what  string
+		stack []Limit
+		want  bool
+		trips int64
+	}{
+		{"an account's", stack[:1], true, 1},
+		{"an address's", stack[1:], true, 1},
+		{"both, admitted", stack, true, 2},
+		{"both, refused by the account", refusing(0), false, 3},
+		{"both, refused by the address", refusing(1), false, 2},
+	} {
+		before := sent.Load()
+		if got := admitted(t, r, c.stack); got != c.want || sent.Load()-before != c.trips {
+			t.Errorf("%s: admitted %v, %d round trips, want %d", c.what, got, sent.Load()-before, c.trips)
+		}
 	}
 }

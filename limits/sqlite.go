@@ -10,7 +10,8 @@ import (
 
 // SQLite is the store that the processes of one machine share through a file of its own. A decision is one
 // transaction that holds the file's one write lock, by the machine's clock. Where the file cannot be used nothing is
-// admitted: every method fails with problems.LimitsUnavailable.
+// admitted: a decision, a look and a lease fail with problems.LimitsUnavailable, at once where the file is damaged.
+// Epoch mends it, which a server calls every few seconds.
 type SQLite struct {
 	path    string
 	timeout time.Duration
@@ -22,15 +23,15 @@ type SQLite struct {
 	closed    chan struct{}
 	closeOnce sync.Once
 	closeErr  error
-	epoch     string // as last seen; belongs to whoever has the file
+
+	mending sync.Mutex // held by who looks whether the file is to be opened anew; protects epoch
+	epoch   string     // as last seen
 }
 
 var (
-	_ Store  = (*SQLite)(nil)
-	_ Leases = (*SQLite)(nil)
+	errSQLiteClosed  = errors.New("the limits' file is closed")
+	errSQLiteDamaged = errors.New("the limits' file is damaged and not yet made anew")
 )
-
-var errSQLiteClosed = errors.New("the limits' file is closed")
 
 // OpenSQLite opens the file of the limits, or makes it, readable by nobody else. A file that SQLite cannot read is made
 // anew, so that what it counted is forgotten: a loss of power can do that, killed processes cannot.
@@ -45,40 +46,44 @@ func OpenSQLite(ctx context.Context, path string, options DatabaseOptions) (*SQL
 		return nil, fmt.Errorf("opening the limits' storage: %w", err)
 	}
 	s.file <- file
-	if _, err := s.Epoch(ctx); err != nil {
+	if _, err = s.Epoch(ctx); err == nil {
+		err = s.count(ctx)
+	}
+	if err != nil {
 		return nil, errors.Join(fmt.Errorf("opening the limits' storage: %w", err), s.Close())
 	}
 	return s, nil
 }
 
-// sqliteRepair is how long opening a damaged file anew may take: longer than a decision, once.
-const sqliteRepair = 5 * time.Second
-
-// using runs work with the connection, for which it waits at most as long as a decision may take. One that was found
-// damaged is opened anew first, by whoever comes: while a storage counts as away nobody but a probe does.
+// using runs work with the connection, for which it waits at most as long as a decision may take.
 func (s *SQLite) using(ctx context.Context, work func(ctx context.Context, f *limitsFile) error) error {
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
+	f, err := s.takeOut(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { s.file <- f }()
+	if f.damaged {
+		return errSQLiteDamaged
+	}
+	return work(ctx, f)
+}
+
+// takeOut takes the connection. Who has it puts it back, or another in its place.
+func (s *SQLite) takeOut(ctx context.Context) (*limitsFile, error) {
 	select {
 	case <-s.closed:
-		return errSQLiteClosed
+		return nil, errSQLiteClosed
 	default:
 	}
 	select {
 	case f := <-s.file:
-		defer func() { s.file <- f }()
-		if f.damaged {
-			patient, cancel := context.WithTimeout(context.WithoutCancel(ctx), sqliteRepair)
-			defer cancel()
-			if err := f.reopen(patient); err != nil {
-				return err
-			}
-		}
-		return work(ctx, f)
+		return f, nil
 	case <-s.closed:
-		return errSQLiteClosed
+		return nil, errSQLiteClosed
 	case <-ctx.Done():
-		return fmt.Errorf("waiting for the connection: %w", ctx.Err())
+		return nil, fmt.Errorf("waiting for the connection: %w", ctx.Err())
 	}
 }
 

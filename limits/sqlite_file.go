@@ -12,14 +12,22 @@ import (
 	"github.com/stenometer/stenometer/models"
 )
 
+// sqliteMark tells a file of limits from any other SQLite database, which is never used nor thrown away: "stnl".
+const sqliteMark = 0x73746e6c
+
 // sqliteSchema is what the file holds. Moments are nanoseconds since 1970. look_at is when the sweep looks at a
-// counter; it is seldom written, because an index on ends_at would change at every charge.
+// counter; it is seldom written, because an index on ends_at would change at every charge. totals is how many counters
+// there are.
 const sqliteSchema = `
 CREATE TABLE IF NOT EXISTS counters (name TEXT PRIMARY KEY, log BLOB NOT NULL, ends_at INTEGER NOT NULL, look_at INTEGER NOT NULL) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS counters_look ON counters (look_at);
 CREATE TABLE IF NOT EXISTS leases (key TEXT NOT NULL, id TEXT NOT NULL, ends_at INTEGER NOT NULL, PRIMARY KEY (key, id)) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS leases_end ON leases (ends_at);
-CREATE TABLE IF NOT EXISTS epochs (one INTEGER PRIMARY KEY CHECK (one = 1), epoch TEXT NOT NULL)`
+CREATE TABLE IF NOT EXISTS epochs (one INTEGER PRIMARY KEY CHECK (one = 1), epoch TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS totals (one INTEGER PRIMARY KEY CHECK (one = 1), counters INTEGER NOT NULL);
+INSERT OR IGNORE INTO totals (one, counters) VALUES (1, 0);
+CREATE TRIGGER IF NOT EXISTS counters_made AFTER INSERT ON counters BEGIN UPDATE totals SET counters = counters + 1; END;
+CREATE TRIGGER IF NOT EXISTS counters_gone AFTER DELETE ON counters BEGIN UPDATE totals SET counters = counters - 1; END`
 
 // limitsFile is the opened file: one connection, used by one goroutine at a time, with its statements.
 type limitsFile struct {
@@ -27,7 +35,7 @@ type limitsFile struct {
 	info    os.FileInfo // which file the path named when it was opened
 	handle  *sql.DB
 	conn    *sql.Conn
-	damaged bool // to be opened anew by the next user
+	damaged bool // decides no more: mend opens another
 
 	prepared                []*sql.Stmt
 	write, read, keep, undo *sql.Stmt // BEGIN for writing and for reading, COMMIT, ROLLBACK
@@ -35,7 +43,7 @@ type limitsFile struct {
 }
 
 func openLimitsFile(ctx context.Context, path string) (*limitsFile, error) {
-	handle, err := models.OpenSideFile(ctx, path, sqliteSchema)
+	handle, err := models.OpenSideFile(ctx, path, sqliteMark, sqliteSchema)
 	if err != nil {
 		return nil, err
 	}
@@ -100,12 +108,18 @@ func (f *limitsFile) transaction(ctx context.Context, begin *sql.Stmt, work func
 			return nil
 		}
 	}
-	if _, undone := f.undo.ExecContext(ctx); undone != nil {
-		// Whatever state the connection is in: the next user opens another.
-		f.damaged = true
-		err = errors.Join(err, undone)
+	return errors.Join(err, f.end(ctx, err))
+}
+
+// end ends a transaction that is not kept. SQLite has ended it by itself after some failures, such as a full disk: there
+// is nothing to roll back then, and nothing wrong with the file.
+func (f *limitsFile) end(ctx context.Context, failure error) error {
+	open, err := models.InTransaction(f.conn)
+	if err == nil && open {
+		_, err = f.undo.ExecContext(ctx)
 	}
-	f.damaged = f.damaged || models.IsDamaged(err)
+	// A connection whose state is not known decides no more.
+	f.damaged = f.damaged || err != nil || models.IsDamaged(failure)
 	return err
 }
 

@@ -3,6 +3,7 @@ package limits
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -10,6 +11,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/stenometer/stenometer/models/modelstest"
 	"github.com/stenometer/stenometer/problems"
 )
 
@@ -238,14 +240,36 @@ func TestSQLiteFileThatIsDamagedIsMadeAnew(t *testing.T) {
 	}
 }
 
-// Damage that shows while the file is in use fails that decision; the next one makes the file anew, and the loss is told.
+// Damage that shows while the file is in use fails decisions, at once, until the look for lost counts has made the file
+// anew: no request waits for that.
 func TestSQLiteFileThatIsDamagedInUse(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "limits.db")
-	s := openedSQLite(t, path, DatabaseOptions{Timeout: 10 * time.Second})
-	stack := perAccount(17, 1, time.Hour)
-	mustAdmit(t, s, stack, true)
-	// Every page comes from the file again, and none is whole.
+	for _, whole := range []int64{0, 4096} { // bytes at the beginning: damage shows at once, or when a counter is read
+		path := filepath.Join(t.TempDir(), "limits.db")
+		s := openedSQLite(t, path, DatabaseOptions{Timeout: 10 * time.Second})
+		stack := perAccount(17, 1, time.Hour)
+		mustAdmit(t, s, stack, true)
+		damageFrom(t, s, whole)
+		stopped(t, s, "damaged")
+		if _, err := s.Take(t.Context(), stack, nil); !errors.Is(err, errSQLiteDamaged) {
+			t.Errorf("a decision about a damaged file has error %v", err)
+		}
+		if err := s.Ping(t.Context()); !errors.Is(err, errSQLiteDamaged) {
+			t.Errorf("the damaged file answers %v", err)
+		}
+		for _, want := range []bool{true, false} {
+			if lost, err := s.Epoch(t.Context()); err != nil || lost != want {
+				t.Errorf("lost is %v, want %v; error %v", lost, want, err)
+			}
+		}
+		mustAdmit(t, s, stack, true)
+		mustAdmit(t, s, stack, false)
+	}
+}
+
+// damageFrom makes every page come from the file again, where none is whole after so many bytes.
+func damageFrom(t *testing.T, s *SQLite, whole int64) {
+	t.Helper()
 	err := s.using(t.Context(), func(ctx context.Context, f *limitsFile) error {
 		_, err := f.conn.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE); PRAGMA shrink_memory; PRAGMA cache_size = 0")
 		return err
@@ -253,17 +277,58 @@ func TestSQLiteFileThatIsDamagedInUse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(path, make([]byte, 6*4096), 0o600); err != nil {
+	file, err := os.OpenFile(s.path, os.O_WRONLY, 0)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if d, err := s.Take(t.Context(), stack, nil); !problems.Is(err, problems.LimitsUnavailable) || d.Admitted {
-		t.Errorf("with a damaged file: admitted is %v, error %v", d.Admitted, err)
+	defer file.Close()
+	if _, err := file.WriteAt(make([]byte, 9*4096), whole); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// SQLite rolls back by itself when a disk is full, as it is asked to here: the file is whole, and goes on being used.
+func TestSQLiteThatHasRolledBackByItselfIsNotDamaged(t *testing.T) {
+	t.Parallel()
+	s := openedSQLite(t, filepath.Join(t.TempDir(), "limits.db"), DatabaseOptions{Timeout: 10 * time.Second})
+	stack := perAccount(17, 2, time.Hour)
+	mustAdmit(t, s, stack, true)
+	err := s.writing(t.Context(), func(ctx context.Context, f *limitsFile) (bool, error) {
+		_, err := f.conn.ExecContext(ctx, "INSERT OR ROLLBACK INTO epochs (one, epoch) VALUES (1, 'another')")
+		return true, err
+	})
+	if err == nil {
+		t.Fatal("a second epoch was written")
 	}
 	mustAdmit(t, s, stack, true)
 	mustAdmit(t, s, stack, false)
-	if lost, err := s.Epoch(t.Context()); err != nil || !lost {
-		t.Errorf("lost is %v, error %v", lost, err)
+}
+
+// A database at the path of the limits' file that is not ours may be the application's: it stays as it is.
+func TestSQLiteNeverUsesAnotherDatabase(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "stenometer.db")
+	modelstest.Open(t, "sqlite://"+path, true)
+	before := tablesOf(t, path)
+	if _, err := OpenSQLite(t.Context(), path, DatabaseOptions{}); err == nil {
+		t.Error("the application's database was opened as the file of the limits")
 	}
+	if after := tablesOf(t, path); after != before || before == 0 {
+		t.Errorf("the application's database had %d tables, and has %d", before, after)
+	}
+}
+
+func tablesOf(t *testing.T, path string) (tables int) {
+	t.Helper()
+	handle, err := sql.Open("sqlite3", "file:"+path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer handle.Close()
+	if err := handle.QueryRowContext(t.Context(), "SELECT count(*) FROM sqlite_schema").Scan(&tables); err != nil {
+		t.Fatal(err)
+	}
+	return tables
 }
 
 func TestSQLiteClosed(t *testing.T) {

@@ -1,11 +1,14 @@
 -- One decision about a whole stack: every counter is read, then every counter is written, or none is.
 --
--- KEYS: the counters. ARGV: "take", "judge" (as take, and nothing is charged) or "peek" (costs are ignored), then five
--- doubles for each counter in one string: figure, length and quantum of the window in ticks, the tick in microseconds,
--- cost. A key that stands twice is charged once, by the first.
+-- KEYS: the counters. ARGV: "take", "judge" (as take, and nothing is charged), "peek" (costs are ignored) or "refund"
+-- (what an earlier take charged is given back, then as judge), then doubles in one string: five for each counter, its
+-- figure, length and quantum of the window in ticks, the tick in microseconds, cost; how many keys the server may hold;
+-- and to refund, two for each counter, the tick that the cost was counted at and 1 if that was in common, 0 if not. A
+-- key that stands twice is charged once, by the first.
 --
--- Answer: 1 or 0 for admitted or refused, the clock in microseconds, then for each counter four numbers: what is
--- counted, and in microseconds the wait for this request (-1: never), for the next unit, and until nothing is counted.
+-- Answer: 0 for refused, 1 for admitted and 2 to the power of i more for the i-th counter if it was counted in common;
+-- the clock in microseconds; then for each counter four numbers: what is counted, and in microseconds the wait for this
+-- request (-1: never), for the next unit, and until nothing is counted.
 --
 -- A counter is the log that limits/window.go describes, in 13 bytes and 8 for each quantum: a version, the base, the
 -- sum of all costs, then stamp and cost of each quantum, oldest first; stamps are ticks after base. Only the ends of
@@ -13,20 +16,20 @@
 -- side by side, which are made faster than a table for each. Sums stay below 2^53, where a Lua number is exact.
 
 local unpack, pack, floor, ceil, call = struct.unpack, struct.pack, math.floor, math.ceil, redis.call
-
 local clock = redis.call('TIME')
 local now = clock[1] * 1000000 + clock[2]
 local taking, judging = ARGV[1] == 'take', ARGV[1] ~= 'peek'
 
 -- By the place of a key in KEYS: its log, the base of that, what it counts, and where the first entry begins that has
--- not left.
-local logs, bases, useds, froms = {}, {}, {}, {}
+-- not left. A newcomer has no counter yet: it has the log that is counted in common, and the name of that.
+local logs, bases, useds, froms, commons = {}, {}, {}, {}, {}
 
+-- Whether there is such a counter.
 local function read(i, key, length, tick)
   local log = call('GET', key)
   if not log then
     logs[i], bases[i], useds[i], froms[i] = '', 0, 0, 14
-    return
+    return false
   end
   local version, base, used = unpack('<BdI4', log)
   if version ~= 1 or #log % 8 ~= 5 then
@@ -41,6 +44,14 @@ local function read(i, key, length, tick)
     used, from = used - cost, from + 8
   end
   logs[i], bases[i], useds[i], froms[i] = log, base, used, from
+  return true
+end
+
+-- The name of what newcomers of one hash tag, plan and window share: "stn:rl:{org:3}:token:common:read:60". It is made
+-- here, where a newcomer needs it: sent along it would cost every request, and its tag says that it lies where the key
+-- does.
+local function common(key)
+  return key:match('^.-}:%a+:') .. 'common' .. key:match('(:[^:]+:[^:/]+)[^:]*$')
 end
 
 -- Microseconds until this many units have left; never more than are used.
@@ -91,13 +102,51 @@ local function charge(i, key, length, quantum, tick, cost)
   call('SET', key, log, 'PX', ceil(((at + length) * tick - now) / 1000))
 end
 
-local answer, first, admitted = {1, now}, {}, 1
+if ARGV[1] == 'refund' then
+  -- Takes a cost out of the quantum that it was counted in, as far as it is still there; what is empty vanishes.
+  local function refund(key, at, length, quantum, tick, cost)
+    if not read(0, key, length, tick) then
+      return
+    end
+    local log, base, used = logs[0], bases[0], useds[0]
+    for from = #log - 7, froms[0], -8 do
+      local stamp, sum = unpack('<I4I4', log, from)
+      if floor((base + stamp) / quantum) == floor(at / quantum) then
+        local left = math.max(0, sum - cost)
+        local kept = left > 0 and pack('<I4I4', stamp, left) or ''
+        used, log = used - sum + left, log:sub(1, from - 1) .. kept .. log:sub(from + 8)
+        break
+      end
+    end
+    if used == 0 then
+      call('DEL', key)
+      return
+    end
+    local newest = base + unpack('<I4', log, #log - 7)
+    call('SET', key, pack('<BdI4', 1, base, used) .. log:sub(froms[0]), 'PX', ceil(((newest + length) * tick - now) / 1000))
+  end
+
+  local given = {}
+  for i = 1, #KEYS do
+    local key, _, length, quantum, tick, cost = KEYS[i], unpack('<ddddd', ARGV[2], 40 * i - 39)
+    local at, shared = unpack('<dd', ARGV[2], 40 * #KEYS + 16 * i - 7)
+    if not given[key] then
+      given[key] = true
+      refund(shared == 1 and common(key) or key, at, length, quantum, tick, cost)
+    end
+  end
+end
+
+local answer, first, admitted, newcomers = {1, now}, {}, 1, false
 for i = 1, #KEYS do
   local figure, length, quantum, tick, cost = unpack('<ddddd', ARGV[2], 40 * i - 39)
   local key, refused = KEYS[i], 0
   if not first[key] then
     first[key] = i
-    read(i, key, length, tick)
+    if not read(i, key, length, tick) then
+      commons[i], newcomers = common(key), true
+      read(i, commons[i], length, tick)
+    end
   end
   if judging then
     local over = useds[first[key]] + cost - figure
@@ -114,11 +163,23 @@ for i = 1, #KEYS do
 end
 answer[1] = admitted
 
+-- How many counters may be made, found out before the first is written. One that is made begins as a copy of what is
+-- counted in common: what the key did while there was no room for it is in there.
+local charging, room = taking and admitted == 1, 0
+if charging and newcomers then
+  room = unpack('<d', ARGV[2], 40 * #KEYS + 1) - call('DBSIZE')
+end
 for i = 1, #KEYS do
   local figure, length, quantum, tick, cost = unpack('<ddddd', ARGV[2], 40 * i - 39)
   local key = KEYS[i]
   local j = first[key]
-  if taking and admitted == 1 and j == i then
+  if charging and j == i then
+    if commons[i] and room > 0 then
+      room = room - 1
+    elseif commons[i] then
+      key, answer[1] = commons[i], answer[1] + 2 ^ i
+      read(i, key, length, tick) -- another limit of this stack may have been counted there
+    end
     charge(i, key, length, quantum, tick, cost)
   end
   local used, nextup, whole = useds[j], 0, 0

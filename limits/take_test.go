@@ -3,6 +3,7 @@ package limits
 import (
 	"context"
 	"crypto/rand"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -171,14 +172,17 @@ func expected(mode string, stack []Limit, windows map[string]*twin, now time.Tim
 	return answer
 }
 
+func scriptKey(prefix string, l *Limit) string { return prefix + "{org:1}:" + l.String() + ":60" }
+
 func runScript(client *redis.Client, script *redis.Script, prefix, mode string, stack []Limit, now time.Time) ([]int64, error) {
 	var keys []string
 	var numbers []byte
 	for i := range stack {
 		s := spanOf(stack[i].Rate.Period)
-		keys = append(keys, prefix+stack[i].String())
+		keys = append(keys, scriptKey(prefix, &stack[i]))
 		numbers = appendNumbers(numbers, stack[i].Rate.Limit, s.length, s.quantum, s.tick/int64(time.Microsecond), stack[i].Cost)
 	}
+	numbers = appendNumbers(numbers, math.MaxInt32) // room for all
 	clock := []any{strconv.FormatInt(now.Unix(), 10), strconv.FormatInt(int64(now.Nanosecond()/1000), 10)}
 	return script.Run(context.Background(), client, keys, append([]any{mode, numbers}, clock...)...).Int64Slice()
 }
@@ -191,7 +195,7 @@ func checkKeys(t *rapid.T, client *redis.Client, prefix string, stack []Limit, w
 		if w == nil {
 			continue
 		}
-		key := prefix + stack[i].String()
+		key := scriptKey(prefix, &stack[i])
 		if left := client.PTTL(context.Background(), key).Val(); left < w.lives-time.Minute {
 			t.Fatalf("a key that must live for %v vanishes in %v", w.lives, left)
 		}

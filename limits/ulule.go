@@ -74,9 +74,12 @@ func (u ulule) Reset(ctx context.Context, key string, rate limiter.Rate) (limite
 	return u.Peek(ctx, key, rate)
 }
 
+// ululeTags is how many tags the keys are spread over: in Redis, newcomers of one tag share a counter at the bound.
+const ululeTags = 1024
+
 // limit names the counter by 128 bits of a hash: no two keys that anyone can find share one.
 func (u ulule) limit(key string, count int64, rate limiter.Rate) Limit {
 	sum := sha256.Sum256([]byte(u.prefix + "\x00" + key))
 	id := int64(binary.BigEndian.Uint64(sum[:]))
-	return Limit{Plan: ululePlan, Key: Key{Org: id, ID: id, Part: binary.BigEndian.Uint64(sum[8:])}, Rate: rate, Cost: count}
+	return Limit{Plan: ululePlan, Key: Key{Org: id & (ululeTags - 1), ID: id, Part: binary.BigEndian.Uint64(sum[8:])}, Rate: rate, Cost: count}
 }

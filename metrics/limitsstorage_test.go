@@ -29,3 +29,15 @@ func TestAnOutageOfTheLimitsStorage(t *testing.T) {
 	m.LimitsStorageUp(false)
 	wantLines(t, scrape(t, m), "stenometer_limits_storage_up 0", "stenometer_limits_breaker_open 0")
 }
+
+// A look that began before the outage and ended in it does not hide it.
+func TestALookDoesNotEndAnOutage(t *testing.T) {
+	t.Parallel()
+	m := metrics.New("1.2.3")
+	m.LimitsOutage(true)
+	m.LimitsStorageUp(true)
+	wantLines(t, scrape(t, m), "stenometer_limits_storage_up 0", "stenometer_limits_breaker_open 1")
+	m.LimitsStorageUp(false)
+	m.LimitsOutage(false)
+	wantLines(t, scrape(t, m), "stenometer_limits_storage_up 1", "stenometer_limits_breaker_open 0")
+}

@@ -29,7 +29,7 @@ type Metrics struct {
 	transcribed      *prometheus.CounterVec
 	processes        prometheus.Gauge
 	countedApart     prometheus.Gauge
-	limitsStorage    limitsStorage
+	limitsStorage    *limitsStorage
 }
 
 // Reasons of guard failures.
@@ -123,9 +123,5 @@ func (m *Metrics) Transcribed(engine string, audio time.Duration) {
 // ProcessesAlive notes how many processes have a recent heartbeat, and whether each counts limits for itself.
 func (m *Metrics) ProcessesAlive(processes int, countedInMemory bool) {
 	m.processes.Set(float64(processes))
-	apart := 0.0
-	if countedInMemory && processes > 1 {
-		apart = 1
-	}
-	m.countedApart.Set(apart)
+	m.countedApart.Set(oneIf(countedInMemory && processes > 1))
 }

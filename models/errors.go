@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"errors"
+	"io/fs"
 	"net"
 	"slices"
 	"strings"
@@ -33,6 +34,11 @@ func IsBusy(err error) bool {
 		return slices.ContainsFunc(busy, func(class string) bool { return strings.HasPrefix(inPostgres.Code, class) }) ||
 			inPostgres.Code == "55P03" || // lock not available
 			connecting && inPostgres.Code == "55000" // not accepting connections yet
+	}
+	// A file's error number looks like a network's error, and says nothing of the database.
+	var file *fs.PathError
+	if errors.As(err, &file) {
+		return false
 	}
 	var network net.Error
 	return connecting || errors.As(err, &network) ||

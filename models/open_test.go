@@ -3,6 +3,7 @@ package models_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"os"
 	"path/filepath"
@@ -195,4 +196,13 @@ func count(t testing.TB, db *models.DB, model any) int64 {
 		t.Fatal(err)
 	}
 	return n
+}
+
+// A file or folder that cannot be used is no database that comes back: whoever waits for that would wait forever.
+func TestAMissingFileIsNotBusy(t *testing.T) {
+	t.Parallel()
+	_, err := os.ReadFile(filepath.Join(t.TempDir(), "nowhere"))
+	if err = fmt.Errorf("reading the certificates: %w", err); models.IsBusy(err) {
+		t.Errorf("%v is told to be busy", err)
+	}
 }

@@ -175,20 +175,30 @@ func ratesOf(rows []models.LimitFigure) (map[figureKey]config.Rates, error) {
 func (f *Figures) Set(ctx context.Context, subject Subject, figures map[*limits.Plan]*config.Rates) error {
 	for plan := range figures {
 		if plan.Subject != subject.Kind {
-			return fmt.Errorf("%s counts by %s, and figures of it are set for one %s", plan.Name, plan.Subject, plan.Subject)
+			return wrongSubject(plan)
 		}
 	}
 	err := f.db.Transaction(ctx, func(tx *gorm.DB) error {
+		// First, so that of two who set figures at once the second waits here, and not each for the other's rows.
+		if _, err := models.RaiseCounter(tx, models.FiguresCounter); err != nil {
+			return err
+		}
 		for plan, rates := range figures {
 			if err := replaceFigure(tx, subject, plan, rates); err != nil {
 				return err
 			}
 		}
-		_, err := models.RaiseCounter(tx, models.FiguresCounter)
-		return err
+		return nil
 	})
 	if err != nil {
 		return fmt.Errorf("set figures of limits: %w", err)
 	}
 	return f.Read(ctx)
+}
+
+func wrongSubject(plan *limits.Plan) error {
+	if plan.Subject == limits.Address {
+		return fmt.Errorf("%s counts by address: no single one has figures of its own", plan.Name)
+	}
+	return fmt.Errorf("%s counts by %s, and figures of it are set for one %s", plan.Name, plan.Subject, plan.Subject)
 }

@@ -3,6 +3,7 @@ package orgs_test
 import (
 	"context"
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -182,4 +183,33 @@ func TestFiguresThatCannotBeRead(t *testing.T) {
 	if got := told(figures, limits.AccountRead, user); got != "5 per minute" {
 		t.Errorf("what was known is now %s", got)
 	}
+}
+
+// Administrators may set figures of one subject at the same time: each set is kept whole, one after the other.
+func TestSetsAtTheSameTime(t *testing.T) {
+	t.Parallel()
+	modelstest.Each(t, func(t *testing.T, db *models.DB) {
+		_, user := member(t, db, "acme")
+		plans := []*limits.Plan{limits.AccountRead, limits.AccountWrite, limits.AccountProcess, limits.UserAI, limits.Status, limits.Search}
+		var sets sync.WaitGroup
+		for i := range 16 {
+			sets.Go(func() {
+				wanted := make(map[*limits.Plan]*config.Rates)
+				for _, plan := range plans {
+					wanted[plan] = rates(t, fmt.Sprintf("%d per minute", i+1))
+				}
+				set(t, orgs.NewFigures(db, orgs.FiguresOptions{}), limits.Account, user, wanted)
+			})
+		}
+		sets.Wait()
+		figures := orgs.NewFigures(db, orgs.FiguresOptions{})
+		if err := figures.Read(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		for _, plan := range plans {
+			if got, want := told(figures, plan, user), told(figures, plans[0], user); got != want || got == "configured" {
+				t.Errorf("%s is %s and %s is %s: two sets are mixed", plan.Name, got, plans[0].Name, want)
+			}
+		}
+	})
 }

@@ -264,6 +264,9 @@ func TestALimitTakenByTheStoryIsTold(t *testing.T) {
 	if got := stackOf(second); got != "session_address token_create" || second.Header.Get("Retry-After") == "" {
 		t.Errorf("stack %s, headers %v", got, second.Header)
 	}
+	if counted := h.counts.Refused.Load(); counted != 1 {
+		t.Errorf("%d refusals were counted, want that of the story", counted)
+	}
 }
 
 func TestStanding(t *testing.T) {

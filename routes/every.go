@@ -16,10 +16,11 @@ import (
 )
 
 // EveryRequest names, in order, what is done for every request, rows and unknown paths alike. None of it answers
-// a request but the bound of the headers and the recovery from a panic.
+// a request but the bound of the headers, the preflights of allowed origins and the recovery from a panic.
 func EveryRequest() []string {
 	return []string{
-		"request id", "access log", "answer headers", "bounds of body and answer", "headers at most 32 KiB", "recover",
+		"request id", "access log", "answer headers", "cross-origin headers", "bounds of body and answer",
+		"headers at most 32 KiB", "preflights of allowed origins", "recover",
 	}
 }
 
@@ -38,6 +39,7 @@ func (t *Table) every(next echo.HandlerFunc) echo.HandlerFunc {
 		started := t.now()
 		id := requestID(c.Request())
 		setHeaders(c.Response().Header(), id)
+		t.cors.setHeaders(c.Response().Header(), c.Request())
 		t.bound(c)
 		err := t.recovered(c, id, next)
 		code, status, begun := "", c.Response().Status, c.Response().Committed
@@ -71,6 +73,9 @@ func (t *Table) recovered(c echo.Context, id string, next echo.HandlerFunc) (err
 	}()
 	if headerBytes(c.Request()) > maxHeaders {
 		return problems.New(problems.HeadersTooLarge, "The headers are larger than %d bytes.", maxHeaders)
+	}
+	if t.cors.asks(c.Request()) {
+		return t.cors.preflight(c)
 	}
 	return next(c)
 }

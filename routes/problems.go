@@ -12,7 +12,6 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"github.com/stenometer/stenometer/auth"
 	"github.com/stenometer/stenometer/limits"
 	"github.com/stenometer/stenometer/problems"
 )
@@ -68,7 +67,7 @@ func (t *Table) problem(c echo.Context, err error) *problems.Error {
 	var framework *echo.HTTPError
 	switch {
 	case errors.As(err, &refusal):
-		auth.Refused(c, refusal.Decision)
+		t.guard.Refused(c, refusal.Decision)
 		return refusal.Problem()
 	case errors.As(err, &known):
 		return known

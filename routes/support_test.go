@@ -41,6 +41,7 @@ type plan struct {
 	allowQuery          bool
 	tokensManageByToken bool
 	timeouts            routes.Timeouts
+	origins             []string
 	declare             func(*routes.Table, *house)
 }
 
@@ -97,7 +98,7 @@ func open(t testing.TB, p plan) *house {
 	}
 	h.guard = auth.NewGuard(o)
 	h.table = routes.New(routes.Options{
-		Guard: h.guard, Bounds: routes.Bounds{Upload: 1 << 20}, Timeouts: p.timeouts,
+		Guard: h.guard, Bounds: routes.Bounds{Upload: 1 << 20}, Timeouts: p.timeouts, Origins: p.origins,
 		Metrics: noMetrics{}, Logger: slog.New(slog.NewJSONHandler(h.log, nil)), Now: time.Now,
 	})
 	if p.declare == nil {

@@ -69,6 +69,8 @@ type Options struct {
 	Metrics  Metrics
 	Logger   *slog.Logger
 	Now      func() time.Time
+	// Origins are those whose pages may call from a browser, each as browsers write it.
+	Origins []string
 	// Dry replaces each row's handler by one that answers 204 with X-Reached, behind the same guards: the probe
 	// walks such a table.
 	Dry bool
@@ -108,6 +110,7 @@ type Table struct {
 	metrics  Metrics
 	logger   *slog.Logger
 	now      func() time.Time
+	cors     *cors
 	dry      bool
 	leaveOut func(row Row, guard echo.MiddlewareFunc) echo.MiddlewareFunc
 
@@ -126,7 +129,7 @@ type Table struct {
 func New(o Options) *Table {
 	t := &Table{
 		echo: echo.New(), guard: o.Guard, metrics: o.Metrics, logger: o.Logger, now: o.Now,
-		dry: o.Dry, leaveOut: o.leaveOut,
+		cors: newCORS(o.Origins), dry: o.Dry, leaveOut: o.leaveOut,
 		bounds: o.Bounds, timeouts: o.Timeouts.withDefaults(),
 		literal: make(map[string][]string), shapes: make(map[string]string), declared: make(map[string]bool),
 		quiet: make(map[string]bool),

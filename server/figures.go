@@ -68,6 +68,8 @@ func (f figure) source(cfg *config.Config) string {
 		return "fixed"
 	case cfg.IsSet(f.variable):
 		return f.variable
+	case f.twice != "" && cfg.IsSet(f.twice) && cfg.IsOff(f.twice):
+		return "twice the default of " + f.twice + ", which is off"
 	case f.twice != "" && cfg.IsSet(f.twice):
 		return "twice " + f.twice
 	}

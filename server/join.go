@@ -37,8 +37,6 @@ const (
 	watchEvery = time.Second
 	// workTimeout bounds one attempt at a transcription, however long the audio and slow the engine.
 	workTimeout = 12 * time.Hour
-	// memoryScheme is the scheme of RATELIMIT_STORAGE_URI under which each process counts for itself.
-	memoryScheme = "memory"
 )
 
 // join makes the parts that need the opened storages and wires them together.
@@ -66,7 +64,7 @@ func (s *Server) join() error {
 	s.watch = &watch{
 		db: s.db, files: filesAnswer(s.config, s.files), counts: s.counts, jobs: s.jobs, metrics: s.metrics, logger: logger, now: s.now,
 		alive: &s.alive, probeEvery: s.config.StorageProbe, sweepEvery: s.config.LimitsSweep,
-		inMemory: s.config.RateLimitStorageURI.Scheme() == memoryScheme,
+		lookEvery: s.config.LimitsLook,
 	}
 	recordings.RegisterWorkers(s.jobs, s.recordings)
 
@@ -206,6 +204,7 @@ func tableOptions(cfg *config.Config, guard *auth.Guard, counted routes.Metrics,
 		Guard:    guard,
 		Bounds:   routes.Bounds{Upload: int64(cfg.MaxUploadMB) << 20},
 		Timeouts: routes.Timeouts{Handler: cfg.HandlerTimeout, BodyStall: cfg.UploadStallTimeout, WriteStall: cfg.UploadStallTimeout},
+		Origins:  cfg.AllowedOrigins,
 		Metrics:  counted, Logger: logger, Now: now,
 	}
 }

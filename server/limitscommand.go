@@ -28,27 +28,30 @@ type limitsOf struct {
 
 // subjectFlags are the flags that name an organization, an account or a token.
 type subjectFlags struct {
+	flags              *flag.FlagSet
 	organization, user *string
 	token              *int64
 }
 
 func subjectFlagsOf(flags *flag.FlagSet) subjectFlags {
 	return subjectFlags{
+		flags:        flags,
 		organization: flags.String("org", "", "slug of an organization"),
 		user:         flags.String("user", "", "e-mail address of an account"),
 		token:        flags.Int64("token", 0, "id of a token, as GET /api/tokens lists it"),
 	}
 }
 
-// given is how many of them were.
-func (f subjectFlags) given() int {
-	given := 0
-	for _, is := range []bool{*f.organization != "", *f.user != "", *f.token != 0} {
-		if is {
-			given++
+// given is how many of them were. One that is empty or 0 is an error: it comes of a script's variable that was not set,
+// and must not stand for everybody.
+func (f subjectFlags) given() (given int, err error) {
+	f.flags.Visit(func(named *flag.Flag) {
+		given++
+		if text := named.Value.String(); text == "" || text == "0" {
+			err = fmt.Errorf("%w: --%s names nobody", errUsage, named.Name)
 		}
-	}
-	return given
+	})
+	return given, err
 }
 
 // find looks up who the flags name.
@@ -86,19 +89,26 @@ func printLimits(ctx context.Context, call Invocation, arguments []string) error
 	if err := parse(call, flags, arguments); err != nil {
 		return err
 	}
-	if subject.given() > 1 {
+	given, err := subject.given()
+	if err != nil {
+		return err
+	}
+	if given > 1 {
 		return fmt.Errorf("%w: --org, --user and --token name one of the three", errUsage)
 	}
 	cfg, err := load(call)
 	if err != nil {
 		return err
 	}
-	if subject.given() == 0 {
+	if given == 0 {
 		return writeLimits(call.Output, cfg, limitsOf{}, nil)
 	}
 	return withFigures(ctx, cfg, func(db *models.DB, own *orgs.Figures) error {
 		of, err := subject.find(ctx, cfg, db, own)
 		if err != nil {
+			return err
+		}
+		if err := own.Read(ctx); err != nil {
 			return err
 		}
 		return writeLimits(call.Output, cfg, of, own)
@@ -113,7 +123,11 @@ func setLimits(ctx context.Context, call Invocation, arguments []string) error {
 	if err != nil {
 		return err
 	}
-	if subject.given() != 1 || len(pairs) == 0 {
+	given, err := subject.given()
+	if err != nil {
+		return err
+	}
+	if given != 1 || len(pairs) == 0 {
 		return fmt.Errorf("%w: one of --org, --user and --token is needed, and one LIMIT=FIGURE or more", errUsage)
 	}
 	figures, err := figuresOf(pairs)
@@ -136,18 +150,15 @@ func setLimits(ctx context.Context, call Invocation, arguments []string) error {
 	})
 }
 
-// withFigures runs a command on the database and the figures in it.
+// withFigures runs a command on the database and the figures in it. They are not read yet: one that cannot be read must
+// not keep an administrator from setting it anew.
 func withFigures(ctx context.Context, cfg *config.Config, run func(*models.DB, *orgs.Figures) error) error {
 	db, err := openMigrated(ctx, cfg)
 	if err != nil {
 		return err
 	}
 	defer db.Close()
-	own := orgs.NewFigures(db, orgs.FiguresOptions{})
-	if err := own.Read(ctx); err != nil {
-		return err
-	}
-	return run(db, own)
+	return run(db, orgs.NewFigures(db, orgs.FiguresOptions{}))
 }
 
 // figuresOf reads arguments such as "account_read=500 per minute"; "default" is nil, the configured figure.

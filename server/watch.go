@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/stenometer/stenometer/api/health"
+	"github.com/stenometer/stenometer/config"
 	"github.com/stenometer/stenometer/jobs"
 	"github.com/stenometer/stenometer/metrics"
 	"github.com/stenometer/stenometer/models"
@@ -21,27 +22,26 @@ const (
 	warnEvery = time.Hour
 	// countEvery is how often the processes that share the database are counted.
 	countEvery = 2 * time.Second
-	// lookEvery is how often the storage of the limits is asked whether it still knows what it counted.
-	lookEvery = 2 * time.Second
 )
 
 // watch knows how the server stands: for readyz, for the log, and for the metrics.
 type watch struct {
 	db *models.DB
 	// files asks whether the file storage can be used.
-	files    func(ctx context.Context) error
-	counts   *counts
-	jobs     *jobs.Jobs
-	inMemory bool
-	metrics  *metrics.Metrics
-	logger   *slog.Logger
-	now      func() time.Time
+	files   func(ctx context.Context) error
+	counts  *counts
+	jobs    *jobs.Jobs
+	metrics *metrics.Metrics
+	logger  *slog.Logger
+	now     func() time.Time
 	// alive is where the processes last seen alive are noted; probeEvery is how often a storage of the limits that is
 	// away is asked whether it is back.
 	alive      *atomic.Int64
 	probeEvery time.Duration
 	// sweepEvery is how often counters that count nothing any more are let go.
 	sweepEvery time.Duration
+	// lookEvery is how often the storage of the limits is asked whether it still knows what it counted.
+	lookEvery time.Duration
 
 	ending atomic.Bool
 	cancel context.CancelFunc
@@ -62,7 +62,8 @@ func (w *watch) start(ctx context.Context) error {
 	ctx, w.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	w.every(ctx, countEvery, w.count)
 	w.every(ctx, w.sweepEvery, w.counts.Sweep)
-	w.every(ctx, lookEvery, w.counts.Look)
+	w.every(ctx, w.sweepEvery, newMemoryRelease().look)
+	w.every(ctx, w.lookEvery, w.counts.Look)
 	w.every(ctx, w.probeEvery, w.counts.Probe)
 	return nil
 }
@@ -99,15 +100,15 @@ func (w *watch) count(ctx context.Context) {
 		}
 		return
 	}
-	inMemory := 0
+	apart, inMemory := w.counts.memory != nil, 0
 	for _, process := range alive {
-		if process.LimitsStorage == memoryScheme {
+		if process.LimitsStorage == string(config.LimitsInMemory) {
 			inMemory++
 		}
 	}
 	w.alive.Store(int64(len(alive)))
-	w.metrics.ProcessesAlive(len(alive), w.inMemory)
-	if !w.inMemory || inMemory < 2 {
+	w.metrics.ProcessesAlive(len(alive), apart)
+	if !apart || inMemory < 2 {
 		w.several.Store(0)
 		w.warned = time.Time{}
 		return

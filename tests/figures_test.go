@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stenometer/stenometer/tests/modelsql"
 	"github.com/stenometer/stenometer/tests/servertest"
 	"github.com/stenometer/stenometer/tests/testservices"
 )
@@ -127,6 +128,9 @@ func TestFiguresThatCannotBeSet(t *testing.T) {
 		{[]string{"--user", "ada@example.org", "account_read"}, 2, "account_read"},
 		{[]string{"--user", "ada@example.org", "account_read=1/minute", "account_read=2/minute"}, 2, "set twice"},
 		{[]string{"--user", "ada@example.org", "account_write=1/minute", "token_read=1/minute"}, 1, "token_read counts by token"},
+		{[]string{"--user", "ada@example.org", "account_write=1/minute", "session_address=1/minute"}, 1, "no single one has figures of its own"},
+		{[]string{"--user", "", "account_read=1/minute"}, 2, "--user names nobody"},
+		{[]string{"--token", "0", "token_read=1/minute"}, 2, "--token names nobody"},
 		{[]string{"--user", "nobody@example.org", "account_read=1/minute"}, 1, "no such account"},
 		{[]string{"--org", "nowhere", "organization_ai=1/minute"}, 1, `no organization "nowhere"`},
 		{[]string{"--token", "99", "token_read=1/minute"}, 1, "no such token"},
@@ -138,5 +142,24 @@ func TestFiguresThatCannotBeSet(t *testing.T) {
 	}
 	if after := servertest.MustCommand(t, environment, "", "limits", "--user", "ada@example.org"); after != before {
 		t.Errorf("refused calls changed figures:\n%s", after)
+	}
+	if result := servertest.Command(t, environment, "", "limits", "--user", ""); result.Code != 2 {
+		t.Errorf("an empty --user shows everybody's limits: %d, %s", result.Code, result.Output)
+	}
+}
+
+// Rule: a figure that cannot be read does not keep an administrator from setting it anew.
+func TestAFigureThatCannotBeReadIsSetAnew(t *testing.T) {
+	t.Parallel()
+	environment := servertest.Fresh(t)
+	servertest.CreateUser(t, environment, "ada@example.org")
+	servertest.MustCommand(t, environment, "", "limits", "set", "--user", "ada@example.org", "account_read=7 per minute")
+	modelsql.Exec(t, environment, "UPDATE limit_figures SET figures = 'lots'")
+	if result := servertest.Command(t, environment, "", "limits", "--user", "ada@example.org"); result.Code != 1 || !strings.Contains(result.Errors, "account_read") {
+		t.Errorf("with a figure that cannot be read `limits` ended with %d: %s", result.Code, result.Errors)
+	}
+	printed := servertest.MustCommand(t, environment, "", "limits", "set", "--user", "ada@example.org", "account_read=8 per minute")
+	if !strings.Contains(strings.Join(strings.Fields(printed), " "), "account_read account 8 per minute") {
+		t.Errorf("set anew:\n%s", printed)
 	}
 }

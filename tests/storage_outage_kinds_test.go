@@ -104,7 +104,7 @@ func TestLimitsInAFileBesideTheDatabase(t *testing.T) {
 	if answer := again.Client(strings.TrimPrefix(o.clients[0].Header.Get("Authorization"), "Bearer ")).Get("/api/v1/recordings"); answer.Status != http.StatusTooManyRequests {
 		t.Errorf("by a process that started later: %v, want 429", answer)
 	}
-	if _, err := os.Stat(filepath.Join(o.environment["DATA_DIR"], "limits.db")); err != nil {
+	if _, err := os.Stat(filepath.Join(o.environment["DATA_DIR"], "stenometer-limits.db")); err != nil {
 		t.Error(err)
 	}
 }

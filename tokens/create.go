@@ -32,13 +32,15 @@ type Wish struct {
 }
 
 // Create makes a token and returns its plaintext, which nobody can show again. The cap is judged first and its
-// refusal charges nothing; then the create limit, whose refusal is a *limits.Refusal.
+// refusal charges nothing; then the create limit, whose refusal is a *limits.Refusal, and whose states after the charge
+// the token carries.
 func (t *Tokens) Create(ctx context.Context, wish Wish) (string, Token, error) {
 	plaintext := mint()
 	row, err := t.rowOf(wish, plaintext)
 	if err != nil {
 		return "", Token{}, err
 	}
+	var charged []limits.State
 	err = t.db.Transaction(ctx, func(tx *gorm.DB) error {
 		owner, err := lockOwner(tx, wish.UserID)
 		if err != nil {
@@ -57,12 +59,15 @@ func (t *Tokens) Create(ctx context.Context, wish Wish) (string, Token, error) {
 		if !wish.OverHTTP {
 			return nil
 		}
-		return t.charge(ctx, owner)
+		charged, err = t.charge(ctx, owner)
+		return err
 	})
 	if err != nil {
 		return "", Token{}, failed("create a token", err)
 	}
-	return shown(plaintext, row)
+	token, err := view(row)
+	token.Charged = charged
+	return plaintext, token, err
 }
 
 // rowOf judges a wish and writes down what it asks for.
@@ -117,20 +122,20 @@ func (t *Tokens) room(tx *gorm.DB, userID int64, now time.Time) error {
 }
 
 // charge takes one of the account's creations.
-func (t *Tokens) charge(ctx context.Context, owner models.User) error {
+func (t *Tokens) charge(ctx context.Context, owner models.User) ([]limits.State, error) {
 	key := limits.Key{Org: owner.OrganizationID, ID: owner.ID}
 	stack := t.options.Figures.Stack(nil, limits.TokenCreate, key)
 	if len(stack) == 0 {
-		return nil
+		return nil, nil
 	}
 	decision, err := t.options.Limits.Take(ctx, stack, nil)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if !decision.Admitted {
-		return &limits.Refusal{Decision: decision}
+		return nil, &limits.Refusal{Decision: decision}
 	}
-	return nil
+	return decision.States, nil
 }
 
 // boundedBy keeps what a token makes within that token: its scopes, its expiry and its limits.

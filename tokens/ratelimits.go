@@ -86,11 +86,8 @@ func rateLimitsOf(written map[string]string, figure func(*limits.Plan) []limits.
 // plainWindows bounds how many different windows all owners together can make the guard count in.
 func plainWindows(rates config.Rates, inForce []limits.Rate) bool {
 	for _, rate := range rates {
-		switch rate.Period {
-		case time.Second, time.Minute, time.Hour, 24 * time.Hour:
-			continue
-		}
-		if !slices.ContainsFunc(inForce, func(allowed limits.Rate) bool { return allowed.Period == rate.Period }) {
+		plain := slices.Contains([]time.Duration{time.Second, time.Minute, time.Hour, 24 * time.Hour}, rate.Period)
+		if !plain && !slices.ContainsFunc(inForce, func(allowed limits.Rate) bool { return allowed.Period == rate.Period }) {
 			return false
 		}
 	}
@@ -98,6 +95,9 @@ func plainWindows(rates config.Rates, inForce []limits.Rate) bool {
 }
 
 func ratesOf(text string) (config.Rates, error) {
+	if text == "" {
+		return nil, fmt.Errorf("a limit is missing; leave the category out for none")
+	}
 	if len(text) > maxRateLimitLength {
 		return nil, fmt.Errorf("a limit is written in at most %d characters", maxRateLimitLength)
 	}

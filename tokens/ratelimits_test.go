@@ -77,7 +77,7 @@ func TestATokensOwnLimitsCanOnlyBeLower(t *testing.T) {
 		{"read", "121 per minute", "rate_limits.read: 121 per minute is above the 120 per minute"},
 		{"read", "5/second;500/minute", "500 per minute is above the 120 per minute"},
 		{"read", "0", "cannot be 0"},
-		{"read", "", "a rate is missing"},
+		{"read", "", "leave the category out"},
 		{"read", "lots", "must be a limit such as"},
 		{"write", "1 per 7 seconds", "a second, a minute, an hour or a day"},
 		{"read", strings.Repeat("1/second;", 30), "at most 200 characters"},

@@ -102,6 +102,8 @@ type Token struct {
 	LastUsedAt *time.Time
 	Revoked    bool
 	RateLimits RateLimits
+	// Charged is how the create limit stands, in the answer to a creation over HTTP alone.
+	Charged []limits.State
 }
 
 func view(row models.APIToken) (Token, error) {

@@ -112,17 +112,43 @@ func weighing(cost int64, l limits.Limit) limits.Limit {
 
 func take(t *testing.T, s Subject, stack ...limits.Limit) limits.Decision {
 	t.Helper()
-	d, err := s.Store.Take(t.Context(), stack, nil)
+	room := used(len(stack))
+	d, err := s.Store.Take(t.Context(), stack, room)
 	if err != nil {
 		t.Fatalf("Take: %v", err)
 	}
 	if len(d.States) != len(stack) {
 		t.Fatalf("Take told %d states of %d limits", len(d.States), len(stack))
 	}
+	for i := range d.States {
+		if &d.States[i] != &room[i] {
+			t.Fatal("Take wrote its states elsewhere than into the room that it was given")
+		}
+		if d.States[i].Limit != stack[i] || d.States[i].Context.Limit != stack[i].Rate.Limit || d.States[i].Wait == stale || d.States[i].Next == stale ||
+			d.States[i].Whole == stale || d.States[i].Context.Remaining == int64(stale) || d.States[i].Context.Reset == int64(stale) {
+			t.Fatalf("state %d has something left of what was in the room: %+v", i, d.States[i])
+		}
+	}
 	if d.Admitted != (d.Binding == -1) {
 		t.Fatalf("admitted is %v and binding is %d", d.Admitted, d.Binding)
 	}
 	return d
+}
+
+const stale = -31 * time.Hour
+
+// used is room for so many states in which others have been.
+func used(n int) []limits.State {
+	room := make([]limits.State, n)
+	for i := range room {
+		room[i] = limits.State{
+			Limit: limits.Limit{Plan: limits.Register, Key: token18, Rate: per(1, time.Second), Cost: 99},
+			Wait:  stale, Next: stale, Whole: stale,
+		}
+		room[i].Context.Limit, room[i].Context.Remaining, room[i].Context.Reset = int64(stale), int64(stale), int64(stale)
+		room[i].Context.Reached = true
+	}
+	return room
 }
 
 // fill takes the stack so many times, each of which must be admitted.

@@ -65,8 +65,9 @@ func (s *subject) admitted() {
 	s.allowed("a session", s.try(h, trial{cookie: s.session}))
 	r := s.try(h, s.good())
 	s.allowed("exactly the row's scope", r)
-	private := strings.Contains(r.header.Get("Cache-Control"), "private") && strings.Contains(r.header.Get("Vary"), "Authorization")
-	s.expect("no shared cache keeps the answer", private, text(r.header.Get("Cache-Control")+"; "+r.header.Get("Vary")))
+	vary := strings.Join(r.header.Values("Vary"), ", ")
+	private := strings.Contains(r.header.Get("Cache-Control"), "private") && strings.Contains(vary, "Authorization")
+	s.expect("no shared cache keeps the answer", private, text(r.header.Get("Cache-Control")+"; "+vary))
 	if s.row.Door != routes.DoorAccount {
 		return
 	}

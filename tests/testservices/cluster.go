@@ -43,6 +43,30 @@ func Cluster(t testing.TB) *PrivateCluster {
 	return c
 }
 
+// Proxies puts one before each master, in their order: clients that ask the cluster from now on are sent there.
+func (c *PrivateCluster) Proxies() []*Proxy {
+	c.t.Helper()
+	var proxies []*Proxy
+	for _, node := range c.Masters {
+		proxy := NewProxy(c.t, node.Address)
+		_, port, _ := net.SplitHostPort(proxy.Address)
+		node.Configure("cluster-announce-port", port)
+		proxies = append(proxies, proxy)
+	}
+	eventually(c.t, "every master tells of the proxies", func() bool {
+		for _, node := range c.Masters {
+			told := node.client.ClusterNodes(context.Background()).Val()
+			for _, proxy := range proxies {
+				if !strings.Contains(told, proxy.Address) {
+					return false
+				}
+			}
+		}
+		return true
+	})
+	return proxies
+}
+
 func startNode(t testing.TB) *PrivateRedis {
 	t.Helper()
 	var free ports

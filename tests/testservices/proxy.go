@@ -1,6 +1,7 @@
 package testservices
 
 import (
+	"bytes"
 	"net"
 	"sync"
 	"testing"
@@ -21,6 +22,7 @@ type Proxy struct {
 	delay    time.Duration
 	frozen   chan struct{} // closed by Thaw; nil when bytes flow
 	trips    int
+	cut      string // a question whose answer is lost; "" for none
 	running  sync.WaitGroup
 }
 
@@ -82,8 +84,9 @@ func (p *Proxy) serve(from net.Conn) {
 // passage is one connection through the proxy.
 type passage struct {
 	proxy    *Proxy
-	mu       sync.Mutex // protects answered
+	mu       sync.Mutex // protects what follows
 	answered bool       // the last bytes were the server's
+	cut      bool       // the next answer is lost
 }
 
 func (c *passage) pass(to, from net.Conn, asking bool) {
@@ -98,7 +101,12 @@ func (c *passage) pass(to, from net.Conn, asking bool) {
 		c.mu.Lock()
 		trip := asking && c.answered
 		c.answered = !asking
+		c.cut = c.cut || asking && c.proxy.cutsAnswerTo(buffer[:n])
+		cut := c.cut && !asking
 		c.mu.Unlock()
+		if cut {
+			return
+		}
 		c.proxy.pause(trip)
 		if _, err := to.Write(buffer[:n]); err != nil {
 			return
@@ -153,6 +161,24 @@ func (p *Proxy) Thaw() {
 		close(p.frozen)
 		p.frozen = nil
 	}
+}
+
+// CutAnswerTo breaks, once, the connection on which a question with this text was asked, when the server has answered.
+func (p *Proxy) CutAnswerTo(text string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.cut = text
+}
+
+// cutsAnswerTo reports whether these bytes ask what CutAnswerTo waits for, and has it wait no more.
+func (p *Proxy) cutsAnswerTo(question []byte) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.cut == "" || !bytes.Contains(question, []byte(p.cut)) {
+		return false
+	}
+	p.cut = ""
+	return true
 }
 
 // Cut breaks every connection and refuses new ones.

@@ -81,6 +81,7 @@ func (h *Handlers) create(c echo.Context, p auth.Principal) error {
 	if err != nil {
 		return err
 	}
+	auth.AddDecision(c, token.Charged)
 	return showOnce(c, http.StatusCreated, token, plaintext)
 }
 

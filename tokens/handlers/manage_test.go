@@ -136,6 +136,9 @@ func TestTheCapAndThenTheCreateLimit(t *testing.T) {
 	_, browser := s.signIn("ann")
 	create := func() answer { return s.ask("POST", "/api/tokens", browser, `{}`) }
 	first := create().expect(http.StatusCreated)
+	if told := first.header.Get("RateLimit"); !strings.Contains(told, `"token_create";r=2;`) {
+		t.Errorf("the create limit is charged, and the answer tells %q", told)
+	}
 	create().expect(http.StatusCreated)
 	for range 4 {
 		capped := create().expectProblem(problems.TokenLimitReached)

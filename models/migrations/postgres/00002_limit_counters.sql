@@ -30,6 +30,40 @@ CREATE UNLOGGED TABLE limit_epochs (
     epoch text NOT NULL
 );
 
+-- Charges one log at a moment, in ticks. A clock that has stepped back counts at the newest moment, so that moments never
+-- fall.
+-- +goose StatementBegin
+CREATE FUNCTION limits_charge_1(log limit_counters, moment bigint, length bigint, quantum bigint, tick bigint, cost bigint)
+RETURNS limit_counters LANGUAGE plpgsql IMMUTABLE AS $$
+DECLARE
+    live integer := cardinality(log.moments);
+    shift integer;
+BEGIN
+    IF live = 0 THEN
+        log.base := moment; log.moments := '{0}'; log.totals := ARRAY[0, cost];
+    ELSE
+        moment := greatest(moment, log.base + log.moments[live]);
+        IF moment - log.base > 2147483647 OR log.totals[live + 1] + cost > 2147483647 THEN
+            -- What is counted lies within one window and one figure: counted from the oldest it has 31 bits.
+            shift := log.moments[1];
+            log.base := log.base + shift;
+            log.moments := ARRAY(SELECT m - shift FROM unnest(log.moments) WITH ORDINALITY AS a (m, o) ORDER BY o);
+            shift := log.totals[1];
+            log.totals := ARRAY(SELECT t - shift FROM unnest(log.totals) WITH ORDINALITY AS a (t, o) ORDER BY o);
+        END IF;
+        IF (log.base + log.moments[live]) / quantum < moment / quantum THEN
+            live := live + 1;
+            log.totals[live + 1] := log.totals[live];
+        END IF;
+        log.moments[live] := moment - log.base;
+        log.totals[live + 1] := log.totals[live + 1] + cost;
+    END IF;
+    log.ends_at := (moment + length) * tick;
+    RETURN log;
+END
+$$;
+-- +goose StatementEnd
+
 -- One decision about a whole stack: every counter is charged, or none is and nothing is written.
 --
 -- names: the counters; one that stands twice is charged once, by the first. commons: the counter that each shares with
@@ -58,8 +92,8 @@ DECLARE
     made integer := 0;
     admitted boolean := true;
     figure bigint; length bigint; quantum bigint; tick bigint; cost bigint;
-    gone integer; live integer; shift integer;
-    over bigint; used bigint; moment bigint;
+    gone integer; live integer;
+    over bigint; used bigint;
     wait bigint; waits bigint[]; next bigint; whole bigint;
     answer bigint[];
 BEGIN
@@ -118,34 +152,12 @@ BEGIN
         waits[i] := wait;
     END LOOP;
 
-    -- Charge. A clock that has stepped back counts at the newest moment, so that moments never fall.
+    -- Charge.
     IF taking AND admitted THEN
         FOR i IN 1..stack LOOP
             CONTINUE WHEN array_position(names, names[i]) < i;
             length := numbers[5 * i - 3]; quantum := numbers[5 * i - 2]; tick := numbers[5 * i - 1]; cost := numbers[5 * i];
-            log := logs[slots[i]];
-            live := cardinality(log.moments);
-            moment := (clock + tick - 1) / tick;
-            IF live = 0 THEN
-                log.base := moment; log.moments := '{0}'; log.totals := ARRAY[0, cost];
-            ELSE
-                moment := greatest(moment, log.base + log.moments[live]);
-                IF moment - log.base > 2147483647 OR log.totals[live + 1] + cost > 2147483647 THEN
-                    -- What is counted lies within one window and one figure: counted from the oldest it has 31 bits.
-                    shift := log.moments[1];
-                    log.base := log.base + shift;
-                    log.moments := ARRAY(SELECT m - shift FROM unnest(log.moments) WITH ORDINALITY AS a (m, o) ORDER BY o);
-                    shift := log.totals[1];
-                    log.totals := ARRAY(SELECT t - shift FROM unnest(log.totals) WITH ORDINALITY AS a (t, o) ORDER BY o);
-                END IF;
-                IF (log.base + log.moments[live]) / quantum < moment / quantum THEN
-                    live := live + 1;
-                    log.totals[live + 1] := log.totals[live];
-                END IF;
-                log.moments[live] := moment - log.base;
-                log.totals[live + 1] := log.totals[live + 1] + cost;
-            END IF;
-            log.ends_at := (moment + length) * tick;
+            log := limits_charge_1(logs[slots[i]], (clock + tick - 1) / tick, length, quantum, tick, cost);
             logs[slots[i]] := log;
             INSERT INTO limit_counters AS c (name, base, moments, totals, ends_at, look_at)
             VALUES (log.name, log.base, log.moments, log.totals, log.ends_at, log.ends_at)
