@@ -2,7 +2,7 @@
 SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format vet lint build golden soak mutate
+.PHONY: help demo test check format vet lint build golden soak mutate bench
 
 # The one place where the build is set: the Dockerfile and CI build by these targets. The embedded SQLite is C, so
 # cgo is on. No build tags are needed; one that is goes into GOFLAGS here, so that vet, lint and tests see it too.
@@ -56,3 +56,8 @@ soak: ## the tests that take real minutes
 
 mutate: ## take each guard out of the code in turn and show the test that notices; takes minutes
 	go run ./tests/mutate
+
+bench: ## measure the server beside what one would otherwise run, 10 minutes; BENCH_FLAGS=-short proves it runs
+	scripts/install-dependencies bench
+	$(GO_BUILD) -o bin/server ./cmd/server
+	cd bench && ../scripts/with-services go run -buildvcs=false . $(BENCH_FLAGS)
