@@ -122,8 +122,7 @@ func (r *results) writeQueries(w *strings.Builder) {
 	fmt.Fprintf(w, "\n## Queries of the database\n\nThe product on PostgreSQL, counts in memory: a life of %d s in which nobody asks, and one in which %d requests are answered.\n\n", q.seconds, q.requests)
 	fmt.Fprintf(w, "| | transactions |\n|---|---|\n| idle | %d |\n| with requests | %d |\n| more | %d |\n| more for 100,000 requests | %s |\n", q.idle, q.loaded, q.loaded-q.idle,
 		figure(float64(q.loaded-q.idle)*perRequests/float64(max(1, q.requests))))
-	fmt.Fprintf(w, "\nA token is looked up again once a second (%d tokens: about %d look-ups in that time) and its last use is written in\nbatches; neither grows with the requests.\n",
-		accountCount*tokensPerAccount, accountCount*tokensPerAccount*(q.seconds+1))
+	fmt.Fprintf(w, "\nEach of the %d tokens is looked up once, and again after a minute or when a credential has changed; its last use is\nwritten in batches. Neither grows with the requests.\n", accountCount*tokensPerAccount)
 }
 
 func (r *results) writeMemory(w *strings.Builder) {
