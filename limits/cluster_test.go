@@ -256,6 +256,12 @@ func TestClusterGoesOnAfterAFailover(t *testing.T) {
 	admitted(t, r, stack)
 	replica := cluster.AddReplica(orgs)
 	cluster.FailOver(orgs, replica)
+	refusesAfterAFailover(t, r, stack)
+}
+
+// refusesAfterAFailover waits until the new master answers, which must know that the stack is used up.
+func refusesAfterAFailover(t *testing.T, r *Redis, stack []Limit) {
+	t.Helper()
 	deadline := time.Now().Add(20 * time.Second)
 	for {
 		d, err := r.Take(t.Context(), stack, nil)

@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"path/filepath"
@@ -169,7 +168,7 @@ func (c *counts) Close() error {
 		return nil
 	}
 	if err := c.storage.Close(); err != nil {
-		return errors.Join(errors.New("closing the storage of the limits"), err)
+		return fmt.Errorf("closing the storage of the limits: %w", err)
 	}
 	return nil
 }

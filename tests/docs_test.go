@@ -60,7 +60,7 @@ func TestGoldenLimitsOfTheGuide(t *testing.T) {
 	for _, plan := range limits.Plans() {
 		rows = append(rows, []string{"`" + plan.Name + "`", plan.Subject.String(), "`" + plan.Kind.Code() + "`", plan.Meaning})
 	}
-	expectSection(t, "rate-limits.md", "limits", table([]string{"limit", "counts by", "code in the 429", "applies to"}, rows))
+	expectSection(t, "api-reference.md", "limits", table([]string{"limit", "counts by", "code in the 429", "applies to"}, rows))
 }
 
 // Rule: the guide lists every route of the live table, with its scope, its category and its limits.
