@@ -25,7 +25,9 @@ type User struct {
 	InstanceAdmin  bool   // the first account
 	SessionEpoch   int64  // sessions of an older epoch are dead: raised by a change of password or role
 	DisabledAt     *time.Time
-	CreatedAt      time.Time
+	// AutoSummarization is nil while nothing was chosen, which counts as yes.
+	AutoSummarization *bool
+	CreatedAt         time.Time
 }
 
 // Session is a signed-in browser. The key is a hash: the cookie cannot be read back from the table.
@@ -103,6 +105,7 @@ type Recording struct {
 	IsInbox          bool
 	IsHighlighted    bool
 	IsArchived       bool
+	FolderID         *int64
 	// JobID is the River job that is to transcribe it; 0 when none is.
 	JobID int64
 	// WorkToken fences the work: only the worker that wrote it may finish. Empty when nobody works.
@@ -139,6 +142,7 @@ type TranscriptSegment struct {
 	EndSeconds   *float64
 	Speaker      *string
 	SpeakerLabel *string // as the engine said it, kept when the speaker is renamed
+	SpeakerID    *int64  // the account's Speaker that the label was given to
 	Text         string
 }
 

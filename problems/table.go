@@ -38,6 +38,12 @@ var (
 	Conflict               = Kind{"conflict", http.StatusConflict, "The request contradicts the present state, such as a name that is taken."}
 	InvalidState           = Kind{"invalid_state", http.StatusBadRequest, "The recording is not in a state in which this can be done."}
 	TokenLimitReached      = Kind{"token_limit_reached", http.StatusConflict, "The account has as many active tokens as it may; revoking one frees a slot."}
+	PreconditionFailed     = Kind{"precondition_failed", http.StatusPreconditionFailed, "If-Match names a state that is no longer the present one; read it again and decide anew."}
+	FeatureDisabled        = Kind{"feature_disabled", http.StatusForbidden, "The operator has switched this feature off."}
+	NotPermitted           = Kind{"not_permitted", http.StatusForbidden, "The account's role does not allow this."}
+	HTTPSRequired          = Kind{"https_required", http.StatusForbidden, "A public link is made over HTTPS only."}
+	CursorExpired          = Kind{"cursor_expired", http.StatusGone, "The cursor is older than what is remembered; begin a full pass."}
+	SemanticUnavailable    = Kind{"semantic_unavailable", http.StatusConflict, "This server has no search by meaning."}
 	PayloadTooLarge        = Kind{"payload_too_large", http.StatusRequestEntityTooLarge, "The body, the file or one of its fields is larger than allowed."}
 	UnsupportedMediaType   = Kind{"unsupported_media_type", http.StatusUnsupportedMediaType, "The Content-Type or Content-Encoding is not one that the route reads."}
 	RangeNotSatisfiable    = Kind{"range_not_satisfiable", http.StatusRequestedRangeNotSatisfiable, "The range lies outside the file; Content-Range tells its size."}
@@ -66,8 +72,9 @@ func Table() []Kind {
 	return []Kind{
 		BadRequest, InvalidParameter, InvalidMedia, NoTimings, InvalidState,
 		InvalidToken, AuthenticationRequired, InvalidCredentials,
-		InsufficientScope, CrossOrigin, RegistrationClosed,
-		NotFound, MethodNotAllowed, RequestTimeout, Conflict, TokenLimitReached, PayloadTooLarge, UnsupportedMediaType,
+		InsufficientScope, CrossOrigin, RegistrationClosed, FeatureDisabled, NotPermitted, HTTPSRequired,
+		NotFound, MethodNotAllowed, RequestTimeout, Conflict, TokenLimitReached, SemanticUnavailable,
+		CursorExpired, PreconditionFailed, PayloadTooLarge, UnsupportedMediaType,
 		RangeNotSatisfiable, TokenRateLimited, AccountRateLimited, UserRateLimited, UserAIRateLimited,
 		OrganizationRateLimited, AddressRateLimited, HeadersTooLarge,
 		Internal, Timeout, DatabaseUnavailable, LimitsUnavailable, StorageUnavailable, Starting, Stopping, StorageFull,

@@ -23,7 +23,11 @@ func (s *Recordings) Find(ctx context.Context, p auth.Principal, id int64, withT
 	if err != nil {
 		return Detail{}, err
 	}
-	detail := Detail{Recording: view(p, row)}
+	shown := []Recording{view(p, row)}
+	if err := attach(db, p, shown); err != nil {
+		return Detail{}, err
+	}
+	detail := Detail{Recording: shown[0]}
 	if detail.Copies, err = copies(db, p, row); err != nil {
 		return Detail{}, err
 	}

@@ -80,7 +80,7 @@ func (s *Recordings) List(ctx context.Context, p auth.Principal, filter Filter) 
 		shown.HasTranscript = transcribed[row.ID]
 		page.Recordings = append(page.Recordings, shown)
 	}
-	return page, nil
+	return page, attach(db, p, page.Recordings)
 }
 
 func (f Filter) apply(query *gorm.DB) *gorm.DB {

@@ -31,6 +31,10 @@ type Recording struct {
 	IsInbox              bool
 	IsHighlighted        bool
 	IsArchived           bool
+	FolderID             *int64
+	Folder               *FolderMark
+	Tags                 []TagMark
+	ExternalRefs         []ExternalRef
 	ProcessingSeconds    *float64
 	TranscriptionSeconds *int64
 	HasTranscript        bool
@@ -46,6 +50,7 @@ func view(p auth.Principal, row models.Recording) Recording {
 		ErrorCode: row.ErrorCode, MimeType: row.MimeType, FileSize: row.FileSize,
 		AudioAvailable: row.AudioDeletedAt == nil, AudioDeletedAt: row.AudioDeletedAt, AudioDuration: row.AudioDuration,
 		MeetingDate: row.MeetingDate, IsInbox: row.IsInbox, IsHighlighted: row.IsHighlighted, IsArchived: row.IsArchived,
+		FolderID:          row.FolderID,
 		ProcessingSeconds: row.ProcessingSeconds, TranscriptionSeconds: row.TranscriptionDurationSeconds,
 		CompletedAt: row.CompletedAt, CreatedAt: row.CreatedAt, UpdatedAt: row.UpdatedAt,
 	}

@@ -248,7 +248,7 @@ func TestALimitTakenByTheStoryIsTold(t *testing.T) {
 			}
 			auth.AddDecision(c, decision.States)
 			return c.NoContent(http.StatusCreated)
-		}, routes.OwnLimit(limits.TokenCreate))
+		}, said, routes.OwnLimit(limits.TokenCreate))
 	}})
 	session := cookie(h.session(1))
 	first := h.call("POST", "/api/tokens", session)

@@ -31,6 +31,9 @@ func (t *Table) check(row Row) {
 	if !underPrefix(row) {
 		fail("the path is not where rows of the door " + string(row.Door) + " live")
 	}
+	if op := row.Operation; op.Summary == "" || op.Group == "" || len(op.Answers) == 0 {
+		fail("a row says what it does, under which heading, and what it answers")
+	}
 	safe := row.Method == http.MethodGet
 	if !safe && len(row.Scopes) == 1 && row.Scopes[0] == auth.Read {
 		fail("a method that changes something needs more than the scope read")

@@ -24,7 +24,7 @@ func TestEveryAnswerCanBeReadByAnAllowedOrigin(t *testing.T) {
 	t.Parallel()
 	h := open(t, plan{origins: []string{ours, "http://localhost:5173"}, declare: func(table *routes.Table, h *house) {
 		declareAll(table, h)
-		table.Public("GET", "/api/panic", "it is tested", func(echo.Context) error { panic("a row that breaks") })
+		table.Public("GET", "/api/panic", "it is tested", func(echo.Context) error { panic("a row that breaks") }, said)
 	}})
 	token := bearer(h.token(1, "read"))
 	big := func(r *http.Request) { body("{}")(r); r.ContentLength = 1 << 40 }

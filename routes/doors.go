@@ -17,8 +17,8 @@ import (
 const retryTimeout = 5 * time.Second
 
 // Public declares a row that asks for no credential. The reason is shown wherever the table is.
-func (t *Table) Public(method, path, reason string, h func(echo.Context) error, opts ...Option) {
-	row, spec := t.row(DoorPublic, method, path, opts)
+func (t *Table) Public(method, path, reason string, h func(echo.Context) error, op Operation, opts ...Option) {
+	row, spec := t.row(DoorPublic, method, path, op, opts)
 	row.Reason = reason
 	row.Stack = t.guard.PublicStack(spec.guard)
 	t.mount(row, t.public(spec.guard), h)
@@ -38,8 +38,11 @@ func (t *Table) public(row auth.Row) echo.MiddlewareFunc {
 }
 
 // Token declares a row of the API: a token with the scope, or a session.
-func (t *Table) Token(method, path string, scope auth.Scope, h func(echo.Context, auth.Principal) error, opts ...Option) {
-	row, spec := t.row(DoorToken, method, path, opts)
+func (t *Table) Token(
+	method, path string, scope auth.Scope,
+	h func(echo.Context, auth.Principal) error, op Operation, opts ...Option,
+) {
+	row, spec := t.row(DoorToken, method, path, op, opts)
 	t.scoped(&row, spec.guard, scope)
 	t.mount(row, t.guard.RequireScope(spec.guard, scope), withPrincipal(h))
 }
@@ -48,9 +51,9 @@ func (t *Table) Token(method, path string, scope auth.Scope, h func(echo.Context
 // body is over its bound, cut short or too slow.
 func (t *Table) Upload(
 	method, path string, scope auth.Scope, bound Bound,
-	h func(echo.Context, auth.Principal, io.Reader) error, opts ...Option,
+	h func(echo.Context, auth.Principal, io.Reader) error, op Operation, opts ...Option,
 ) {
-	row, spec := t.row(DoorUpload, method, path, opts)
+	row, spec := t.row(DoorUpload, method, path, op, opts)
 	if bound != MaxUpload {
 		panic("routes: " + method + " " + path + " names no bound")
 	}
@@ -63,8 +66,10 @@ func (t *Table) Upload(
 }
 
 // Account declares a row for signed-in browsers, and for full tokens where the operator switched that on.
-func (t *Table) Account(method, path string, h func(echo.Context, auth.Principal) error, opts ...Option) {
-	row, spec := t.row(DoorAccount, method, path, opts)
+func (t *Table) Account(
+	method, path string, h func(echo.Context, auth.Principal) error, op Operation, opts ...Option,
+) {
+	row, spec := t.row(DoorAccount, method, path, op, opts)
 	spec.guard.SessionOnly = true
 	t.scoped(&row, spec.guard)
 	t.mount(row, t.guard.RequireScope(spec.guard), withPrincipal(h))
@@ -81,13 +86,13 @@ func (t *Table) scoped(row *Row, guard auth.Row, scopes ...auth.Scope) {
 }
 
 // row begins a row with its options.
-func (t *Table) row(door Door, method, path string, opts []Option) (Row, rowSpec) {
+func (t *Table) row(door Door, method, path string, op Operation, opts []Option) (Row, rowSpec) {
 	spec := rowSpec{guard: auth.Row{Method: method, Path: path, Body: t.bounds.JSON}}
 	for _, opt := range opts {
 		opt(&spec)
 	}
 	return Row{
-		Method: method, Path: path, Door: door, Body: spec.guard.Body,
+		Method: method, Path: path, Door: door, Operation: op, Body: spec.guard.Body,
 		Taken: t.stacked(spec.taken), LongAnswer: spec.longAnswer, Uncounted: spec.guard.Uncounted,
 	}, spec
 }

@@ -366,5 +366,5 @@ func TestAUseIsNotedOnce(t *testing.T) {
 
 // bare serves a table of one row.
 func bare(method, path string, scope auth.Scope, h func(echo.Context, auth.Principal) error, opts ...routes.Option) plan {
-	return plan{declare: func(t *routes.Table, _ *house) { t.Token(method, path, scope, h, opts...) }}
+	return plan{declare: func(t *routes.Table, _ *house) { t.Token(method, path, scope, h, said, opts...) }}
 }

@@ -35,8 +35,8 @@ func BenchmarkRequest(b *testing.B) {
 		Bounds: routes.Bounds{Upload: 1 << 20}, Metrics: noMetrics{}, Logger: slog.New(slog.DiscardHandler), Now: time.Now,
 	})
 	fine := func(c echo.Context) error { return c.NoContent(http.StatusNoContent) }
-	table.Public("GET", "/healthz", "it is measured", fine, routes.Uncounted())
-	table.Token("GET", "/api/v1/guarded", auth.Read, func(c echo.Context, _ auth.Principal) error { return fine(c) })
+	table.Public("GET", "/healthz", "it is measured", fine, said, routes.Uncounted())
+	table.Token("GET", "/api/v1/guarded", auth.Read, func(c echo.Context, _ auth.Principal) error { return fine(c) }, said)
 	token := finder.Mint(auth.Token{ID: 1, UserID: 1, OrganizationID: 1, Role: auth.RoleEditor, Scopes: auth.FullScopes()})
 	for _, path := range []string{"/healthz", "/api/v1/guarded"} {
 		b.Run(path, func(b *testing.B) {

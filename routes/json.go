@@ -21,7 +21,8 @@ import (
 const maxDepth = 32
 
 // DecodeJSON reads the body, one JSON object, into dst. Unknown fields are ignored. What is not JSON by its
-// Content-Type is 415, what is over the row's bound 413, what is malformed 400.
+// Content-Type is 415, what is over the row's bound 413, what is malformed or outside the bounds that dst's tags
+// name 400.
 func DecodeJSON(c echo.Context, dst any) error {
 	if err := mustBeJSON(c.Request()); err != nil {
 		return err
@@ -83,7 +84,7 @@ func decode(body []byte, dst any) error {
 	var wrong *json.UnmarshalTypeError
 	switch {
 	case err == nil:
-		return nil
+		return keepBounds(dst)
 	case errors.As(err, &wrong):
 		return problems.New(problems.InvalidParameter, "%s cannot be this %s.", fieldName(wrong.Field), valueName(wrong.Value)).Because(err)
 	}

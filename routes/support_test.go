@@ -108,6 +108,9 @@ func open(t testing.TB, p plan) *house {
 	return h
 }
 
+// said is the least that a row may say of itself.
+var said = routes.Operation{Summary: "Do it", Group: routes.GroupServer, Answers: routes.Answers{http.StatusOK: routes.Nothing{}}}
+
 // declareAll has a row of every door and of every kind of stack.
 func declareAll(t *routes.Table, h *house) {
 	fine := func(c echo.Context, p auth.Principal) error {
@@ -115,28 +118,28 @@ func declareAll(t *routes.Table, h *house) {
 	}
 	t.Public("GET", "/healthz", "load balancers have no token", func(c echo.Context) error {
 		return c.String(http.StatusOK, "ok")
-	}, routes.Uncounted())
-	t.Public("POST", "/api/auth/login", "whoever signs in has no session yet", login, routes.Limit(limits.Login))
-	t.Token("GET", "/api/v1/recordings", auth.Read, fine)
-	t.Token("GET", "/api/v1/recordings/:recording", auth.Read, fine)
-	t.Token("DELETE", "/api/v1/recordings/:recording", auth.Delete, fine)
-	t.Token("GET", "/api/v1/recordings/:recording/status", auth.Read, fine, routes.InPlaceOfRead(limits.Status))
-	t.Token("POST", "/api/v1/recordings/:recording/transcribe", auth.Process, fine)
-	t.Token("GET", "/api/v1/users/me", auth.AnyToken, fine)
-	t.Token("GET", "/api/v1/limits", auth.AnyToken, func(c echo.Context, _ auth.Principal) error { return h.showLimits(c) })
+	}, said, routes.Uncounted())
+	t.Public("POST", "/api/auth/login", "whoever signs in has no session yet", login, said, routes.Limit(limits.Login))
+	t.Token("GET", "/api/v1/recordings", auth.Read, fine, said)
+	t.Token("GET", "/api/v1/recordings/:recording", auth.Read, fine, said)
+	t.Token("DELETE", "/api/v1/recordings/:recording", auth.Delete, fine, said)
+	t.Token("GET", "/api/v1/recordings/:recording/status", auth.Read, fine, said, routes.InPlaceOfRead(limits.Status))
+	t.Token("POST", "/api/v1/recordings/:recording/transcribe", auth.Process, fine, said)
+	t.Token("GET", "/api/v1/users/me", auth.AnyToken, fine, said)
+	t.Token("GET", "/api/v1/limits", auth.AnyToken, func(c echo.Context, _ auth.Principal) error { return h.showLimits(c) }, said)
 	t.Upload("POST", "/api/v1/recordings/upload", auth.Upload, routes.MaxUpload,
 		func(c echo.Context, p auth.Principal, body io.Reader) error {
 			if _, err := io.Copy(io.Discard, body); err != nil {
 				return err
 			}
 			return fine(c, p)
-		})
-	t.Token("GET", "/api/v1/search", auth.Read, fine, routes.Limit(limits.Search))
-	t.Token("POST", "/api/v1/recordings/import", auth.Upload, fine, routes.Limit(limits.Import))
-	t.Token("POST", "/api/v1/recordings/record", auth.Upload, fine, routes.Limit(limits.Recorder))
-	t.Account("GET", "/api/tokens", fine)
-	t.Account("POST", "/api/tokens", fine, routes.OwnLimit(limits.TokenCreate))
-	t.Account("DELETE", "/api/tokens/:token", fine, routes.Limit(limits.TokenChange))
+		}, said)
+	t.Token("GET", "/api/v1/search", auth.Read, fine, said, routes.Limit(limits.Search))
+	t.Token("POST", "/api/v1/recordings/import", auth.Upload, fine, said, routes.Limit(limits.Import))
+	t.Token("POST", "/api/v1/recordings/record", auth.Upload, fine, said, routes.Limit(limits.Recorder))
+	t.Account("GET", "/api/tokens", fine, said)
+	t.Account("POST", "/api/tokens", fine, said, routes.OwnLimit(limits.TokenCreate))
+	t.Account("DELETE", "/api/tokens/:token", fine, said, routes.Limit(limits.TokenChange))
 }
 
 func (h *house) showLimits(c echo.Context) error {

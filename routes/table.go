@@ -83,6 +83,7 @@ type Options struct {
 type Row struct {
 	Method, Path string
 	Door         Door
+	Operation    Operation
 	// Scopes is empty for public and account rows.
 	Scopes []auth.Scope
 	// Category is empty for public rows.

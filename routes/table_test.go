@@ -25,32 +25,32 @@ func TestABadRowStopsTheStart(t *testing.T) {
 	t.Parallel()
 	upload := func(echo.Context, auth.Principal, io.Reader) error { return nil }
 	for name, declare := range map[string]func(*routes.Table){
-		"empty scope": func(t *routes.Table) { t.Token("GET", "/api/v1/x", auth.Scope{}, fine) },
+		"empty scope": func(t *routes.Table) { t.Token("GET", "/api/v1/x", auth.Scope{}, fine, said) },
 		"declared twice": func(t *routes.Table) {
-			t.Account("GET", "/api/v1/x", fine)
-			t.Token("GET", "/api/v1/x", auth.Read, fine)
+			t.Account("GET", "/api/v1/x", fine, said)
+			t.Token("GET", "/api/v1/x", auth.Read, fine, said)
 		},
 		"other parameter name": func(t *routes.Table) {
-			t.Token("GET", "/api/v1/x/:a", auth.Read, fine)
-			t.Token("DELETE", "/api/v1/x/:b", auth.Delete, fine)
+			t.Token("GET", "/api/v1/x/:a", auth.Read, fine, said)
+			t.Token("DELETE", "/api/v1/x/:b", auth.Delete, fine, said)
 		},
-		"parameter named id":   func(t *routes.Table) { t.Token("GET", "/api/v1/x/:id", auth.Read, fine) },
-		"wildcard":             func(t *routes.Table) { t.Token("GET", "/api/v1/x/*", auth.Read, fine) },
-		"empty part":           func(t *routes.Table) { t.Token("GET", "/api/v1/x/", auth.Read, fine) },
-		"unknown prefix":       func(t *routes.Table) { t.Token("GET", "/x", auth.Read, fine) },
-		"token beside the API": func(t *routes.Table) { t.Token("GET", "/api/x", auth.Read, fine) },
-		"prefix of a probe":    func(t *routes.Table) { t.Public("GET", "/healthzzz", "because", open204) },
-		"no reason":            func(t *routes.Table) { t.Public("GET", "/api/x", "", open204) },
-		"public by account":    func(t *routes.Table) { t.Public("GET", "/api/x", "because", open204, routes.Limit(limits.Status)) },
-		"uncounted token row":  func(t *routes.Table) { t.Token("GET", "/api/v1/x", auth.Read, fine, routes.Uncounted()) },
-		"change by read alone": func(t *routes.Table) { t.Token("POST", "/api/v1/x", auth.Read, fine) },
+		"parameter named id":   func(t *routes.Table) { t.Token("GET", "/api/v1/x/:id", auth.Read, fine, said) },
+		"wildcard":             func(t *routes.Table) { t.Token("GET", "/api/v1/x/*", auth.Read, fine, said) },
+		"empty part":           func(t *routes.Table) { t.Token("GET", "/api/v1/x/", auth.Read, fine, said) },
+		"unknown prefix":       func(t *routes.Table) { t.Token("GET", "/x", auth.Read, fine, said) },
+		"token beside the API": func(t *routes.Table) { t.Token("GET", "/api/x", auth.Read, fine, said) },
+		"prefix of a probe":    func(t *routes.Table) { t.Public("GET", "/healthzzz", "because", open204, said) },
+		"no reason":            func(t *routes.Table) { t.Public("GET", "/api/x", "", open204, said) },
+		"public by account":    func(t *routes.Table) { t.Public("GET", "/api/x", "because", open204, said, routes.Limit(limits.Status)) },
+		"uncounted token row":  func(t *routes.Table) { t.Token("GET", "/api/v1/x", auth.Read, fine, said, routes.Uncounted()) },
+		"change by read alone": func(t *routes.Table) { t.Token("POST", "/api/v1/x", auth.Read, fine, said) },
 		"replaced write limit": func(t *routes.Table) {
-			t.Token("POST", "/api/v1/x", auth.Write, fine, routes.InPlaceOfRead(limits.Status))
+			t.Token("POST", "/api/v1/x", auth.Write, fine, said, routes.InPlaceOfRead(limits.Status))
 		},
-		"no bound":             func(t *routes.Table) { t.Upload("POST", "/api/v1/x", auth.Upload, 0, upload) },
-		"unknown method":       func(t *routes.Table) { t.Token("FETCH", "/api/v1/x", auth.Write, fine) },
-		"HEAD of its own":      func(t *routes.Table) { t.Token("HEAD", "/api/v1/x", auth.Read, fine) },
-		"limit without figure": func(t *routes.Table) { t.Token("GET", "/api/v1/x", auth.Read, fine, routes.Limit(&limits.Plan{})) },
+		"no bound":             func(t *routes.Table) { t.Upload("POST", "/api/v1/x", auth.Upload, 0, upload, said) },
+		"unknown method":       func(t *routes.Table) { t.Token("FETCH", "/api/v1/x", auth.Write, fine, said) },
+		"HEAD of its own":      func(t *routes.Table) { t.Token("HEAD", "/api/v1/x", auth.Read, fine, said) },
+		"limit without figure": func(t *routes.Table) { t.Token("GET", "/api/v1/x", auth.Read, fine, said, routes.Limit(&limits.Plan{})) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

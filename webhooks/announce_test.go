@@ -32,7 +32,16 @@ func samples() map[webhooks.Type]map[string]any {
 			"transcription_duration_seconds": int64(3), "updated_at": moment,
 		},
 		webhooks.TranscriptionFailed: {"recording_id": int64(7), "title": title, "error": "The engine did not answer.", "updated_at": moment},
-		webhooks.RecordingDeleted:    {"recording_id": int64(7), "title": title},
+		webhooks.RecordingUpdated: {
+			"recording_id": int64(7), "title": title, "fields_changed": []string{"notes", "title"}, "updated_at": moment,
+		},
+		webhooks.RecordingDeleted: {"recording_id": int64(7), "title": title},
+		webhooks.ShareCreated: {
+			"recording_id": int64(7), "title": title, "share_id": int64(3), "share_summary": true, "share_notes": false, "updated_at": moment,
+		},
+		webhooks.ShareRevoked: {
+			"recording_id": int64(7), "title": title, "share_id": int64(3), "share_summary": true, "share_notes": false, "updated_at": moment,
+		},
 	}
 }
 

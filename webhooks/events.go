@@ -11,7 +11,10 @@ const (
 	TranscriptionStarted   Type = "recording.transcription.started"
 	TranscriptionCompleted Type = "recording.transcription.completed"
 	TranscriptionFailed    Type = "recording.transcription.failed"
+	RecordingUpdated       Type = "recording.updated"
 	RecordingDeleted       Type = "recording.deleted"
+	ShareCreated           Type = "recording.share.created"
+	ShareRevoked           Type = "recording.share.revoked"
 )
 
 // Need says whether a key of an event's data is always there.
@@ -46,6 +49,7 @@ func Events() []EventRow {
 		return append([]Key{{"recording_id", Required}, {"title", Nullable}}, more...)
 	}
 	updated := Key{"updated_at", Required}
+	share := recording(Key{"share_id", Required}, Key{"share_summary", Required}, Key{"share_notes", Required}, updated)
 	return []EventRow{
 		{
 			RecordingCreated, "A recording was accepted.",
@@ -65,9 +69,15 @@ func Events() []EventRow {
 			recording(Key{"error", Required}, updated),
 		},
 		{
+			RecordingUpdated, "A recording was changed by a person or a program of its account; fields_changed says in what.",
+			recording(Key{"fields_changed", Required}, updated),
+		},
+		{
 			RecordingDeleted, "A recording was deleted.",
 			recording(),
 		},
+		{ShareCreated, "A public link to a recording was made.", share},
+		{ShareRevoked, "A public link to a recording was revoked.", share},
 	}
 }
 

@@ -40,15 +40,15 @@ func New(o Options) *Handlers {
 
 // Declare lists the routes.
 func (h *Handlers) Declare(t *routes.Table) {
-	t.Public("POST", "/api/auth/login", "who signs in has no credential yet", h.login,
+	t.Public("POST", "/api/auth/login", "who signs in has no credential yet", h.login, loginOperation(),
 		routes.Limit(limits.Login), routes.OwnLimit(limits.LoginFailures))
-	t.Public("POST", "/api/auth/register", "who registers has no credential yet", h.register,
+	t.Public("POST", "/api/auth/register", "who registers has no credential yet", h.register, registerOperation(),
 		routes.Limit(limits.Register))
-	t.Account("POST", "/api/auth/logout", h.logout)
+	t.Account("POST", "/api/auth/logout", h.logout, logoutOperation())
 }
 
-// answer is an account on the wire.
-type answer struct {
+// accountForm is an account on the wire.
+type accountForm struct {
 	ID       int64  `json:"id"`
 	Username string `json:"username"`
 	Email    string `json:"email"`
@@ -63,15 +63,28 @@ func (h *Handlers) fromHere(c echo.Context) error {
 	return nil
 }
 
+type registerBody struct {
+	Email    string `json:"email" required:"true" maxLength:"254" format:"email" example:"ada@example.org"`
+	Username string `json:"username" required:"true" maxLength:"100" example:"ada"`
+	Password string `json:"password" required:"true" maxLength:"1000" format:"password"`
+}
+
+func registerOperation() routes.Operation {
+	return routes.Operation{
+		Summary: "Register an account and sign in", Group: routes.GroupAccount, Request: registerBody{},
+		Notes:   "Answers 403 `registration_closed` where the operator does not take registrations.",
+		Answers: routes.Answers{http.StatusCreated: accountForm{}},
+		Refusals: []problems.Kind{
+			problems.InvalidParameter, problems.RegistrationClosed, problems.CrossOrigin, problems.Conflict,
+		},
+	}
+}
+
 func (h *Handlers) register(c echo.Context) error {
 	if err := h.fromHere(c); err != nil {
 		return err
 	}
-	var body struct {
-		Email    string `json:"email"`
-		Username string `json:"username"`
-		Password string `json:"password"`
-	}
+	var body registerBody
 	if err := routes.DecodeJSON(c, &body); err != nil {
 		return err
 	}
@@ -84,6 +97,18 @@ func (h *Handlers) register(c echo.Context) error {
 	return h.signedIn(c, http.StatusCreated, user)
 }
 
+type messageForm struct {
+	Message string `json:"message"`
+}
+
+func logoutOperation() routes.Operation {
+	return routes.Operation{
+		Summary: "Sign out", Notes: "Ends the session of the cookie; a token is not a session and is answered 404.",
+		Group: routes.GroupAccount, Answers: routes.Answers{http.StatusOK: messageForm{}},
+		Refusals: []problems.Kind{problems.NotFound},
+	}
+}
+
 func (h *Handlers) logout(c echo.Context, p auth.Principal) error {
 	if p.Via() != auth.ViaSession {
 		return problems.New(problems.NotFound, "The request came with a token; there is no session to end.")
@@ -92,5 +117,5 @@ func (h *Handlers) logout(c echo.Context, p auth.Principal) error {
 		return err
 	}
 	c.SetCookie(h.cookie(c, "", -1))
-	return c.JSON(http.StatusOK, map[string]string{"message": "You are signed out."})
+	return c.JSON(http.StatusOK, messageForm{"You are signed out."})
 }

@@ -12,17 +12,27 @@ import (
 	"github.com/stenometer/stenometer/routes"
 )
 
+type loginBody struct {
+	Email    string `json:"email" maxLength:"254" example:"ada@example.org"`
+	Username string `json:"username" maxLength:"254" description:"Instead of the e-mail address."`
+	Password string `json:"password" maxLength:"1000" format:"password"`
+}
+
+func loginOperation() routes.Operation {
+	return routes.Operation{
+		Summary: "Sign in", Notes: "The answer sets the session's cookie. Failures are counted by account and address.",
+		Group: routes.GroupAccount, Request: loginBody{}, Answers: routes.Answers{http.StatusOK: accountForm{}},
+		Refusals: []problems.Kind{problems.InvalidParameter, problems.InvalidCredentials, problems.CrossOrigin},
+	}
+}
+
 // login verifies a password and opens a session. Failures are counted for the account and the address together:
 // a guesser is stopped, also with the right password at last, and the owner gets in from everywhere else.
 func (h *Handlers) login(c echo.Context) error {
 	if err := h.fromHere(c); err != nil {
 		return err
 	}
-	var body struct {
-		Email    string `json:"email"`
-		Username string `json:"username"`
-		Password string `json:"password"`
-	}
+	var body loginBody
 	if err := routes.DecodeJSON(c, &body); err != nil {
 		return err
 	}
@@ -116,7 +126,7 @@ func (h *Handlers) signedIn(c echo.Context, status int, user accounts.User) erro
 	}
 	c.SetCookie(h.cookie(c, value, int(lifetime.Seconds())))
 	c.Response().Header().Set(echo.HeaderCacheControl, "no-store")
-	return c.JSON(status, answer{ID: user.ID, Username: user.Username, Email: user.Email, Role: user.Role})
+	return c.JSON(status, accountForm{ID: user.ID, Username: user.Username, Email: user.Email, Role: user.Role})
 }
 
 // cookie is that of the session; scripts can't read it, and other sites' requests that change something don't

@@ -29,12 +29,30 @@ type API struct {
 
 // Declare lists the probes' routes.
 func (a *API) Declare(t *routes.Table) {
-	t.Public(http.MethodGet, "/healthz", "load balancers have no token", a.live, routes.Uncounted())
-	t.Public(http.MethodGet, "/readyz", "load balancers have no token", a.ready, routes.Uncounted())
+	t.Public(http.MethodGet, "/healthz", "load balancers have no token", a.live, liveOperation(), routes.Uncounted())
+	t.Public(http.MethodGet, "/readyz", "load balancers have no token", a.ready, readyOperation(), routes.Uncounted())
+}
+
+type liveness struct {
+	Status string `json:"status" enum:"alive"`
+}
+
+func liveOperation() routes.Operation {
+	return routes.Operation{
+		Summary: "Tell that the process lives", Group: routes.GroupServer, Answers: routes.Answers{http.StatusOK: liveness{}},
+	}
+}
+
+func readyOperation() routes.Operation {
+	return routes.Operation{
+		Summary: "Tell whether the server can do its work", Group: routes.GroupServer,
+		Notes:   "503 while it starts, migrates or stops; 200 with the faults named while a policy handles them.",
+		Answers: routes.Answers{http.StatusOK: readiness{}, http.StatusServiceUnavailable: readiness{}},
+	}
 }
 
 func (a *API) live(c echo.Context) error {
-	return c.JSON(http.StatusOK, map[string]string{"status": "alive"})
+	return c.JSON(http.StatusOK, liveness{"alive"})
 }
 
 type readiness struct {

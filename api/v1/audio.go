@@ -17,6 +17,23 @@ import (
 	"github.com/stenometer/stenometer/routes"
 )
 
+type audioQuery struct {
+	Download *string `query:"download" description:"true sends it as an attachment."`
+	Range    *string `header:"Range" description:"One or more ranges of bytes (RFC 9110)."`
+}
+
+func sendAudioOperation() routes.Operation {
+	audio := routes.File{Types: []string{"audio/*", "video/*", "application/octet-stream"}}
+	parts := routes.File{Types: []string{"audio/*", "video/*", "application/octet-stream", "multipart/byteranges"}}
+	return routes.Operation{
+		Summary: "Play or download the media of a recording", Group: routes.GroupRecordings, Request: audioQuery{},
+		Answers: routes.Answers{
+			http.StatusOK: audio, http.StatusPartialContent: parts, http.StatusNotModified: routes.Nothing{},
+		},
+		Refusals: []problems.Kind{problems.RangeNotSatisfiable, problems.StorageUnavailable},
+	}
+}
+
 func (a *API) sendAudio(c echo.Context, p auth.Principal) error {
 	id, err := routes.IDParam(c, "recording")
 	if err != nil {

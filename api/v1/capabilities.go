@@ -6,6 +6,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/stenometer/stenometer/auth"
+	"github.com/stenometer/stenometer/routes"
 )
 
 // The API whose clients work against this server: its version of the contract and of the product that had it.
@@ -48,6 +49,12 @@ type search struct {
 type inquire struct {
 	Enabled bool `json:"enabled"`
 	Agent   bool `json:"agent"`
+}
+
+func showCapabilitiesOperation() routes.Operation {
+	return routes.Operation{
+		Summary: "Tell what this server can do", Group: routes.GroupServer, Answers: routes.Answers{http.StatusOK: capabilities{}},
+	}
 }
 
 func (a *API) showCapabilities(c echo.Context, _ auth.Principal) error {

@@ -9,45 +9,65 @@ import (
 	"github.com/stenometer/stenometer/routes"
 )
 
-// common is what every form of a recording has. Folders, tags, events and external references come with later
-// releases; clients find them empty.
+// common is what every form of a recording has.
 type common struct {
-	ID                           int64    `json:"id"`
-	Title                        *string  `json:"title"`
-	Status                       string   `json:"status"`
-	CreatedAt                    string   `json:"created_at"`
-	CompletedAt                  *string  `json:"completed_at"`
-	MeetingDate                  *string  `json:"meeting_date"`
-	UpdatedAt                    string   `json:"updated_at"`
-	FileSize                     int64    `json:"file_size"`
-	OriginalFilename             *string  `json:"original_filename"`
-	Participants                 *string  `json:"participants"`
-	IsInbox                      bool     `json:"is_inbox"`
-	IsHighlighted                bool     `json:"is_highlighted"`
-	IsArchived                   bool     `json:"is_archived"`
-	AudioAvailable               bool     `json:"audio_available"`
-	AudioDuration                *float64 `json:"audio_duration"`
-	ProcessingTimeSeconds        *float64 `json:"processing_time_seconds"`
-	TranscriptionDurationSeconds *int64   `json:"transcription_duration_seconds"`
-	SummarizationDurationSeconds *int64   `json:"summarization_duration_seconds"`
-	FolderID                     *int64   `json:"folder_id"`
-	Folder                       *folder  `json:"folder"`
-	DeletionExempt               bool     `json:"deletion_exempt"`
-	KeepAudioOnly                bool     `json:"keep_audio_only"`
-	Tags                         []tag    `json:"tags"`
-	ExternalRefs                 []ref    `json:"external_refs"`
+	ID                           int64       `json:"id"`
+	Title                        *string     `json:"title"`
+	Status                       string      `json:"status"`
+	CreatedAt                    string      `json:"created_at"`
+	CompletedAt                  *string     `json:"completed_at"`
+	MeetingDate                  *string     `json:"meeting_date"`
+	UpdatedAt                    string      `json:"updated_at"`
+	FileSize                     int64       `json:"file_size"`
+	OriginalFilename             *string     `json:"original_filename"`
+	Participants                 *string     `json:"participants"`
+	IsInbox                      bool        `json:"is_inbox"`
+	IsHighlighted                bool        `json:"is_highlighted"`
+	IsArchived                   bool        `json:"is_archived"`
+	AudioAvailable               bool        `json:"audio_available"`
+	AudioDuration                *float64    `json:"audio_duration"`
+	ProcessingTimeSeconds        *float64    `json:"processing_time_seconds"`
+	TranscriptionDurationSeconds *int64      `json:"transcription_duration_seconds"`
+	SummarizationDurationSeconds *int64      `json:"summarization_duration_seconds"`
+	FolderID                     *int64      `json:"folder_id"`
+	Folder                       *folderMark `json:"folder"`
+	DeletionExempt               bool        `json:"deletion_exempt"`
+	KeepAudioOnly                bool        `json:"keep_audio_only"`
+	Tags                         []tagMark   `json:"tags"`
+	ExternalRefs                 []refForm   `json:"external_refs"`
 }
 
-// What this release has none of.
-type (
-	folder struct{}
-	tag    struct{}
-	ref    struct{}
-	event  struct{}
-)
+type folderMark struct {
+	ID   int64  `json:"id"`
+	Name string `json:"name"`
+}
+
+type tagMark struct {
+	ID    int64  `json:"id"`
+	Name  string `json:"name"`
+	Color string `json:"color"`
+}
+
+// refForm is a reference to another system.
+type refForm struct {
+	ID        int64   `json:"id"`
+	System    string  `json:"system"`
+	Kind      string  `json:"kind"`
+	Ref       string  `json:"ref"`
+	URL       *string `json:"url"`
+	Label     *string `json:"label"`
+	CreatedAt string  `json:"created_at"`
+}
+
+func refFormOf(r recordings.ExternalRef) refForm {
+	return refForm{r.ID, r.System, r.Kind, r.Ref, r.URL, r.Label, routes.Micro(r.CreatedAt)}
+}
+
+// event is an appointment; this release finds none.
+type event struct{}
 
 func commonOf(r recordings.Recording) common {
-	return common{
+	form := common{
 		ID: r.ID, Title: r.Title, Status: r.Status,
 		CreatedAt: routes.Naive(r.CreatedAt), CompletedAt: routes.NaiveOrNull(r.CompletedAt),
 		MeetingDate: routes.NaiveOrNull(r.MeetingDate), UpdatedAt: routes.Micro(r.UpdatedAt),
@@ -55,8 +75,18 @@ func commonOf(r recordings.Recording) common {
 		IsInbox: r.IsInbox, IsHighlighted: r.IsHighlighted, IsArchived: r.IsArchived,
 		AudioAvailable: r.AudioAvailable, AudioDuration: r.AudioDuration,
 		ProcessingTimeSeconds: r.ProcessingSeconds, TranscriptionDurationSeconds: r.TranscriptionSeconds,
-		Tags: []tag{}, ExternalRefs: []ref{},
+		FolderID: r.FolderID, Tags: []tagMark{}, ExternalRefs: []refForm{},
 	}
+	if r.Folder != nil {
+		form.Folder = &folderMark{r.Folder.ID, r.Folder.Name}
+	}
+	for _, tag := range r.Tags {
+		form.Tags = append(form.Tags, tagMark{tag.ID, tag.Name, tag.Color})
+	}
+	for _, ref := range r.ExternalRefs {
+		form.ExternalRefs = append(form.ExternalRefs, refFormOf(ref))
+	}
+	return form
 }
 
 // listed is a recording in a list.

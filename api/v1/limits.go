@@ -23,13 +23,23 @@ type limitForm struct {
 	WholeAt *string `json:"whole_at"`
 }
 
+type limitList struct {
+	Limits []limitForm `json:"limits"`
+}
+
+func showLimitsOperation() routes.Operation {
+	return routes.Operation{
+		Summary: "Tell how the caller's limits stand", Group: routes.GroupServer, Answers: routes.Answers{http.StatusOK: limitList{}},
+	}
+}
+
 func (a *API) showLimits(c echo.Context, _ auth.Principal) error {
 	states, err := a.limits.Standing(c)
 	if err != nil {
 		return err
 	}
 	now := a.now()
-	answer := map[string][]limitForm{"limits": {}}
+	answer := limitList{Limits: []limitForm{}}
 	for i, state := range states {
 		form := limitForm{
 			Name: limits.ShownName(states, i), Scope: state.Plan.Subject.String(), Limit: state.Context.Limit,
@@ -39,7 +49,7 @@ func (a *API) showLimits(c echo.Context, _ auth.Principal) error {
 			next, whole := now.Add(state.Next), now.Add(state.Whole)
 			form.NextAt, form.WholeAt = routes.MicroOrNull(&next), routes.MicroOrNull(&whole)
 		}
-		answer["limits"] = append(answer["limits"], form)
+		answer.Limits = append(answer.Limits, form)
 	}
 	return c.JSON(http.StatusOK, answer)
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/stenometer/stenometer/auth"
+	"github.com/stenometer/stenometer/problems"
 	"github.com/stenometer/stenometer/recordings"
 	"github.com/stenometer/stenometer/routes"
 )
@@ -23,6 +24,37 @@ type pagination struct {
 type recordingList struct {
 	Recordings []listed   `json:"recordings"`
 	Pagination pagination `json:"pagination"`
+}
+
+// listQuery is what a list can be narrowed to and sorted by. readFilter reads it.
+type listQuery struct {
+	Page           *int    `query:"page" description:"From 1; brought into bounds."`
+	PerPage        *int    `query:"per_page" description:"1 to 100, 25 by itself; brought into bounds."`
+	Status         *string `query:"status" description:"all, pending, queued, processing, completed or failed; other words keep all."`
+	SortBy         *string `query:"sort_by" description:"created_at, updated_at, meeting_date, title, file_size or status; other words are created_at."`
+	SortOrder      *string `query:"sort_order" description:"asc, or desc by itself."`
+	Text           *string `query:"q" maxLength:"500" description:"Must stand in the title or the participants, in any case."`
+	Inbox          *string `query:"inbox" description:"true keeps those in the inbox, anything else the others."`
+	Starred        *string `query:"starred" description:"true keeps those that are starred, anything else the others."`
+	Archived       *string `query:"archived" description:"true keeps those that are archived, anything else the others."`
+	DateField      *string `query:"date_field" enum:"created_at,meeting_date" description:"What date_from and date_to look at."`
+	DateFrom       *string `query:"date_from" description:"A date or date-time of ISO 8601."`
+	DateTo         *string `query:"date_to" description:"A date, whose whole day counts, or a date-time of ISO 8601."`
+	UpdatedSince   *string `query:"updated_since" description:"Keeps what was changed after that moment."`
+	Scope          *string `query:"scope" enum:"own,shared,all"`
+	OwnerID        *string `query:"owner_id"`
+	TagID          *string `query:"tag_id"`
+	FolderID       *string `query:"folder_id" description:"An id, or none for those in no folder."`
+	ExternalSystem *string `query:"external_system" description:"Together with external_ref."`
+	ExternalRef    *string `query:"external_ref"`
+	ExternalKind   *string `query:"external_kind"`
+}
+
+func listRecordingsOperation() routes.Operation {
+	return routes.Operation{
+		Summary: "List recordings", Group: routes.GroupRecordings, Request: listQuery{},
+		Answers: routes.Answers{http.StatusOK: recordingList{}}, Refusals: []problems.Kind{problems.InvalidParameter},
+	}
 }
 
 func (a *API) listRecordings(c echo.Context, p auth.Principal) error {
@@ -44,6 +76,18 @@ func (a *API) listRecordings(c echo.Context, p auth.Principal) error {
 		answer.Recordings = append(answer.Recordings, listedOf(r))
 	}
 	return c.JSON(http.StatusOK, answer)
+}
+
+type detailQuery struct {
+	Include *string `query:"include" description:"A list of transcription, summary and notes, with commas; all of them by itself."`
+	Format  *string `query:"format" description:"minimal leaves the three texts out."`
+}
+
+func showRecordingOperation() routes.Operation {
+	return routes.Operation{
+		Summary: "Show a recording", Group: routes.GroupRecordings, Request: detailQuery{},
+		Answers: routes.Answers{http.StatusOK: detailed{}},
+	}
 }
 
 func (a *API) showRecording(c echo.Context, p auth.Principal) error {
@@ -85,6 +129,13 @@ type statusForm struct {
 	CompletedAt   *string `json:"completed_at"`
 }
 
+func showStatusOperation() routes.Operation {
+	return routes.Operation{
+		Summary: "Tell how far a recording is", Group: routes.GroupRecordings,
+		Answers: routes.Answers{http.StatusOK: statusForm{}},
+	}
+}
+
 func (a *API) showStatus(c echo.Context, p auth.Principal) error {
 	id, err := routes.IDParam(c, "recording")
 	if err != nil {
@@ -105,6 +156,13 @@ type done struct {
 	Message string `json:"message"`
 }
 
+func deleteRecordingOperation() routes.Operation {
+	return routes.Operation{
+		Summary: "Delete a recording and its media", Group: routes.GroupRecordings,
+		Answers: routes.Answers{http.StatusOK: done{}},
+	}
+}
+
 func (a *API) deleteRecording(c echo.Context, p auth.Principal) error {
 	id, err := routes.IDParam(c, "recording")
 	if err != nil {
@@ -117,12 +175,12 @@ func (a *API) deleteRecording(c echo.Context, p auth.Principal) error {
 }
 
 type hintsForm struct {
-	Language           *string `json:"language"`
-	MinSpeakers        *int    `json:"min_speakers"`
-	MaxSpeakers        *int    `json:"max_speakers"`
-	Hotwords           *string `json:"hotwords"`
-	InitialPrompt      *string `json:"initial_prompt"`
-	TranscriptionModel *string `json:"transcription_model"`
+	Language           *string `json:"language" maxLength:"35" example:"en"`
+	MinSpeakers        *int    `json:"min_speakers" maximum:"100"`
+	MaxSpeakers        *int    `json:"max_speakers" maximum:"100"`
+	Hotwords           *string `json:"hotwords" maxLength:"10000"`
+	InitialPrompt      *string `json:"initial_prompt" maxLength:"10000"`
+	TranscriptionModel *string `json:"transcription_model" maxLength:"120"`
 }
 
 type queued struct {
@@ -130,6 +188,15 @@ type queued struct {
 	JobID   int64  `json:"job_id"`
 	Status  string `json:"status"`
 	Message string `json:"message"`
+}
+
+func transcribeRecordingOperation() routes.Operation {
+	return routes.Operation{
+		Summary: "Transcribe a recording anew", Group: routes.GroupProcessing, Request: hintsForm{},
+		Notes:    "The present transcript is gone at once. Every member of the body, and the body itself, may be left out.",
+		Answers:  routes.Answers{http.StatusOK: queued{}},
+		Refusals: []problems.Kind{problems.InvalidParameter, problems.InvalidState},
+	}
 }
 
 func (a *API) transcribeRecording(c echo.Context, p auth.Principal) error {

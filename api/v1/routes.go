@@ -58,17 +58,17 @@ func New(o Options) *API {
 
 // Declare adds the rows.
 func (a *API) Declare(t *routes.Table) {
-	t.Upload("POST", "/api/v1/recordings/upload", auth.Upload, routes.MaxUpload, a.uploadRecording)
-	t.Token("GET", "/api/v1/recordings", auth.Read, a.listRecordings)
-	t.Token("GET", "/api/v1/recordings/:recording", auth.Read, a.showRecording)
-	t.Token("DELETE", "/api/v1/recordings/:recording", auth.Delete, a.deleteRecording)
-	t.Token("GET", "/api/v1/recordings/:recording/status", auth.Read, a.showStatus, routes.InPlaceOfRead(limits.Status))
-	t.Token("GET", "/api/v1/recordings/:recording/transcript", auth.Read, a.showTranscript)
-	t.Token("GET", "/api/v1/recordings/:recording/audio", auth.Read, a.sendAudio, routes.LongAnswer())
-	t.Token("POST", "/api/v1/recordings/:recording/transcribe", auth.Process, a.transcribeRecording)
+	t.Upload("POST", "/api/v1/recordings/upload", auth.Upload, routes.MaxUpload, a.uploadRecording, uploadRecordingOperation())
+	t.Token("GET", "/api/v1/recordings", auth.Read, a.listRecordings, listRecordingsOperation())
+	t.Token("GET", "/api/v1/recordings/:recording", auth.Read, a.showRecording, showRecordingOperation())
+	t.Token("DELETE", "/api/v1/recordings/:recording", auth.Delete, a.deleteRecording, deleteRecordingOperation())
+	t.Token("GET", "/api/v1/recordings/:recording/status", auth.Read, a.showStatus, showStatusOperation(), routes.InPlaceOfRead(limits.Status))
+	t.Token("GET", "/api/v1/recordings/:recording/transcript", auth.Read, a.showTranscript, showTranscriptOperation())
+	t.Token("GET", "/api/v1/recordings/:recording/audio", auth.Read, a.sendAudio, sendAudioOperation(), routes.LongAnswer())
+	t.Token("POST", "/api/v1/recordings/:recording/transcribe", auth.Process, a.transcribeRecording, transcribeRecordingOperation())
 
-	t.Token("GET", "/api/v1/capabilities", auth.AnyToken, a.showCapabilities)
-	t.Token("GET", "/api/v1/limits", auth.AnyToken, a.showLimits)
-	t.Token("GET", "/api/v1/transcription", auth.Read, a.showTranscription)
-	t.Token("GET", "/api/v1/users/me", auth.Read, a.showUser)
+	t.Token("GET", "/api/v1/capabilities", auth.AnyToken, a.showCapabilities, showCapabilitiesOperation())
+	t.Token("GET", "/api/v1/limits", auth.AnyToken, a.showLimits, showLimitsOperation())
+	t.Token("GET", "/api/v1/transcription", auth.Read, a.showTranscription, showTranscriptionOperation())
+	t.Token("GET", "/api/v1/users/me", auth.Read, a.showUser, showUserOperation())
 }

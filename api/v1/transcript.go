@@ -51,6 +51,21 @@ type renderedForm struct {
 	Content string `json:"content"`
 }
 
+type transcriptQuery struct {
+	Format      *string  `query:"format" enum:"json,text,srt,vtt"`
+	Start       *float64 `query:"start" description:"Seconds; of JSON alone."`
+	End         *float64 `query:"end" description:"Seconds; of JSON alone."`
+	MaxSegments *int     `query:"max_segments" minimum:"1" description:"Of JSON alone; next_start tells where to go on."`
+}
+
+func showTranscriptOperation() routes.Operation {
+	return routes.Operation{
+		Summary: "Show a transcript", Group: routes.GroupTranscript, Request: transcriptQuery{},
+		Answers:  routes.Answers{http.StatusOK: routes.OneOf{transcriptForm{}, plainTranscriptForm{}, renderedForm{}}},
+		Refusals: []problems.Kind{problems.InvalidParameter, problems.NoTimings},
+	}
+}
+
 func (a *API) showTranscript(c echo.Context, p auth.Principal) error {
 	id, err := routes.IDParam(c, "recording")
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/stenometer/stenometer/auth"
+	"github.com/stenometer/stenometer/routes"
 )
 
 type transcriptionForm struct {
@@ -29,6 +30,13 @@ type transcriptionCapabilities struct {
 type modelForm struct {
 	Value string `json:"value"`
 	Label string `json:"label"`
+}
+
+func showTranscriptionOperation() routes.Operation {
+	return routes.Operation{
+		Summary: "Describe the speech engine in use", Group: routes.GroupServer,
+		Answers: routes.Answers{http.StatusOK: transcriptionForm{}},
+	}
 }
 
 func (a *API) showTranscription(c echo.Context, _ auth.Principal) error {

@@ -3,16 +3,48 @@ package v1
 import (
 	"io"
 	"mime"
+	"mime/multipart"
 	"net/http"
 
 	"github.com/labstack/echo/v4"
 
 	"github.com/stenometer/stenometer/auth"
 	"github.com/stenometer/stenometer/problems"
+	"github.com/stenometer/stenometer/routes"
 )
 
 // maxBoundary is longer than any client's boundary; RFC 2046 allows 70 characters.
 const maxBoundary = 200
+
+// uploadForm names the parts of the form; recordings reads them as they come, so that the file is never held.
+type uploadForm struct {
+	File             multipart.File `formData:"file" required:"true" description:"Audio or video, found by its content."`
+	Title            *string        `formData:"title" maxLength:"200"`
+	Notes            *string        `formData:"notes"`
+	Participants     *string        `formData:"participants" maxLength:"500"`
+	MeetingDate      *string        `formData:"meeting_date" description:"A date or date-time of ISO 8601."`
+	FileLastModified *string        `formData:"file_last_modified" description:"Milliseconds since 1970, where there is no meeting_date."`
+	Language         *string        `formData:"language" maxLength:"35"`
+	MinSpeakers      *string        `formData:"min_speakers"`
+	MaxSpeakers      *string        `formData:"max_speakers"`
+	Hotwords         *string        `formData:"hotwords" maxLength:"10000"`
+	InitialPrompt    *string        `formData:"initial_prompt" maxLength:"10000"`
+	Model            *string        `formData:"transcription_model" maxLength:"120"`
+	TagID            *string        `formData:"tag_id" description:"Or tag_ids[0], tag_ids[1] and so on, at most 100."`
+	FolderID         *string        `formData:"folder_id"`
+	Strict           *string        `formData:"strict" description:"true refuses tags and folders that there are not, instead of reporting them in ignored."`
+}
+
+func uploadRecordingOperation() routes.Operation {
+	return routes.Operation{
+		Summary: "Upload a recording", Group: routes.GroupRecordings, Request: uploadForm{},
+		Notes:   "The recording is stored before the answer and transcribed after it.",
+		Answers: routes.Answers{http.StatusAccepted: uploaded{}},
+		Refusals: []problems.Kind{
+			problems.InvalidParameter, problems.InvalidMedia, problems.StorageFull, problems.StorageUnavailable,
+		},
+	}
+}
 
 func (a *API) uploadRecording(c echo.Context, p auth.Principal, body io.Reader) error {
 	boundary, err := formBoundary(c.Request().Header.Get("Content-Type"))

@@ -6,6 +6,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/stenometer/stenometer/auth"
+	"github.com/stenometer/stenometer/routes"
 )
 
 type userForm struct {
@@ -38,6 +39,12 @@ type preferences struct {
 	ShowTimestampsSimpleView      bool    `json:"show_timestamps_simple_view"`
 	EditorAutosave                bool    `json:"editor_autosave"`
 	Diarize                       bool    `json:"diarize"`
+}
+
+func showUserOperation() routes.Operation {
+	return routes.Operation{
+		Summary: "Show the account of this request", Group: routes.GroupAccount, Answers: routes.Answers{http.StatusOK: userForm{}},
+	}
 }
 
 func (a *API) showUser(c echo.Context, p auth.Principal) error {

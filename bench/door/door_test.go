@@ -41,15 +41,16 @@ func BenchmarkRequest(b *testing.B) {
 		e.GET(answer.Path, send)
 		requests(b, e, plain)
 	})
+	timed := routes.Operation{Summary: "Answer", Group: routes.GroupServer, Answers: routes.Answers{http.StatusOK: answer.Capabilities{}}}
 	for _, door := range []struct {
 		name    string
 		logged  slog.Level
 		declare func(*routes.Table)
 	}{
-		{"chain", slog.LevelDebug, func(t *routes.Table) { t.Public("GET", answer.Path, "timed", send, routes.Uncounted()) }},
-		{"chain without the log", slog.LevelError, func(t *routes.Table) { t.Public("GET", answer.Path, "timed", send, routes.Uncounted()) }},
+		{"chain", slog.LevelDebug, func(t *routes.Table) { t.Public("GET", answer.Path, "timed", send, timed, routes.Uncounted()) }},
+		{"chain without the log", slog.LevelError, func(t *routes.Table) { t.Public("GET", answer.Path, "timed", send, timed, routes.Uncounted()) }},
 		{"guarded", slog.LevelDebug, func(t *routes.Table) {
-			t.Token("GET", answer.Path, auth.AnyToken, func(c echo.Context, _ auth.Principal) error { return send(c) })
+			t.Token("GET", answer.Path, auth.AnyToken, func(c echo.Context, _ auth.Principal) error { return send(c) }, timed)
 		}},
 	} {
 		b.Run(door.name, func(b *testing.B) {

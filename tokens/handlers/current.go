@@ -10,8 +10,8 @@ import (
 	"github.com/stenometer/stenometer/routes"
 )
 
-// currentAnswer is a token that looks at itself.
-type currentAnswer struct {
+// currentTokenForm is a token that looks at itself.
+type currentTokenForm struct {
 	ID         int64    `json:"id"`
 	Name       string   `json:"name"`
 	Scopes     []string `json:"scopes"`
@@ -23,6 +23,13 @@ type currentAnswer struct {
 	RateLimits map[string]string `json:"rate_limits"`
 }
 
+func currentOperation() routes.Operation {
+	return routes.Operation{
+		Summary: "Show the token of this request", Group: routes.GroupTokens,
+		Answers: routes.Answers{http.StatusOK: currentTokenForm{}}, Refusals: []problems.Kind{problems.NotFound},
+	}
+}
+
 func (h *Handlers) current(c echo.Context, p auth.Principal) error {
 	if p.TokenID() == 0 {
 		return noToken()
@@ -31,11 +38,18 @@ func (h *Handlers) current(c echo.Context, p auth.Principal) error {
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusOK, currentAnswer{
+	return c.JSON(http.StatusOK, currentTokenForm{
 		ID: token.ID, Name: token.Name, Scopes: token.Scopes.Names(), CreatedAt: routes.Micro(token.CreatedAt),
 		ExpiresAt: routes.MicroOrNull(token.ExpiresAt), LastUsedAt: routes.MicroOrNull(token.LastUsedAt), Via: p.Via(),
 		RateLimits: token.RateLimits.Written(),
 	})
+}
+
+func revokeCurrentOperation() routes.Operation {
+	return routes.Operation{
+		Summary: "Revoke the token of this request", Group: routes.GroupTokens,
+		Answers: routes.Answers{http.StatusOK: messageForm{}}, Refusals: []problems.Kind{problems.NotFound},
+	}
 }
 
 func (h *Handlers) revokeCurrent(c echo.Context, p auth.Principal) error {

@@ -16,11 +16,11 @@ func New(store *tokens.Tokens) *Handlers { return &Handlers{tokens: store} }
 
 // Declare lists the routes.
 func (h *Handlers) Declare(t *routes.Table) {
-	t.Account("GET", "/api/tokens", h.list)
-	t.Account("POST", "/api/tokens", h.create, routes.OwnLimit(limits.TokenCreate))
-	t.Account("PATCH", "/api/tokens/:token", h.alter, routes.Limit(limits.TokenChange))
-	t.Account("DELETE", "/api/tokens/:token", h.revoke, routes.Limit(limits.TokenChange))
-	t.Account("POST", "/api/tokens/:token/rotate", h.rotate, routes.Limit(limits.TokenChange))
-	t.Token("GET", "/api/v1/tokens/current", auth.AnyToken, h.current)
-	t.Token("DELETE", "/api/v1/tokens/current", auth.AnyToken, h.revokeCurrent)
+	t.Account("GET", "/api/tokens", h.list, listOperation())
+	t.Account("POST", "/api/tokens", h.create, createOperation(), routes.OwnLimit(limits.TokenCreate))
+	t.Account("PATCH", "/api/tokens/:token", h.alter, alterOperation(), routes.Limit(limits.TokenChange))
+	t.Account("DELETE", "/api/tokens/:token", h.revoke, revokeOperation(), routes.Limit(limits.TokenChange))
+	t.Account("POST", "/api/tokens/:token/rotate", h.rotate, rotateOperation(), routes.Limit(limits.TokenChange))
+	t.Token("GET", "/api/v1/tokens/current", auth.AnyToken, h.current, currentOperation())
+	t.Token("DELETE", "/api/v1/tokens/current", auth.AnyToken, h.revokeCurrent, revokeCurrentOperation())
 }

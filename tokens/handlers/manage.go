@@ -1,10 +1,7 @@
 package handlers
 
 import (
-	"bytes"
-	"encoding/json"
 	"net/http"
-	"strconv"
 
 	"github.com/labstack/echo/v4"
 
@@ -17,8 +14,8 @@ import (
 // noun is how a token stands in a path.
 const noun = "token"
 
-// answer is a token on the wire.
-type answer struct {
+// tokenForm is a token on the wire.
+type tokenForm struct {
 	ID         int64    `json:"id"`
 	Name       string   `json:"name"`
 	CreatedAt  string   `json:"created_at"`
@@ -32,11 +29,25 @@ type answer struct {
 	Token string `json:"token,omitempty"`
 }
 
-func answerOf(token tokens.Token, plaintext string) answer {
-	return answer{
+func formOf(token tokens.Token, plaintext string) tokenForm {
+	return tokenForm{
 		ID: token.ID, Name: token.Name, CreatedAt: routes.Naive(token.CreatedAt),
 		LastUsedAt: routes.NaiveOrNull(token.LastUsedAt), ExpiresAt: routes.NaiveOrNull(token.ExpiresAt),
 		Revoked: token.Revoked, Scopes: token.Scopes.Names(), RateLimits: token.RateLimits.Written(), Token: plaintext,
+	}
+}
+
+type tokenList struct {
+	Tokens []tokenForm `json:"tokens"`
+}
+
+type messageForm struct {
+	Message string `json:"message"`
+}
+
+func listOperation() routes.Operation {
+	return routes.Operation{
+		Summary: "List the account's tokens", Group: routes.GroupTokens, Answers: routes.Answers{http.StatusOK: tokenList{}},
 	}
 }
 
@@ -45,37 +56,43 @@ func (h *Handlers) list(c echo.Context, p auth.Principal) error {
 	if err != nil {
 		return err
 	}
-	answers := make([]answer, 0, len(list))
+	answers := make([]tokenForm, 0, len(list))
 	for _, token := range list {
-		answers = append(answers, answerOf(token, ""))
+		answers = append(answers, formOf(token, ""))
 	}
-	return c.JSON(http.StatusOK, map[string]any{"tokens": answers})
+	return c.JSON(http.StatusOK, tokenList{answers})
+}
+
+type createBody struct {
+	Name          *string                            `json:"name" maxLength:"100" example:"n8n"`
+	ExpiresInDays *int64                             `json:"expires_in_days" minimum:"0" description:"0 never expires."`
+	Scopes        routes.Optional[[]string]          `json:"scopes" nullable:"false" description:"Absent is a full token."`
+	RateLimits    routes.Optional[map[string]string] `json:"rate_limits" description:"What is wanted less for this token, by category."`
+}
+
+func createOperation() routes.Operation {
+	return routes.Operation{
+		Summary: "Create a token", Notes: "The plaintext is in this one answer.", Group: routes.GroupTokens,
+		Request: createBody{}, Answers: routes.Answers{http.StatusCreated: tokenForm{}},
+		Refusals: []problems.Kind{problems.InvalidParameter, problems.TokenLimitReached},
+	}
 }
 
 func (h *Handlers) create(c echo.Context, p auth.Principal) error {
-	var body struct {
-		Name          *string         `json:"name"`
-		ExpiresInDays json.RawMessage `json:"expires_in_days"`
-		Scopes        json.RawMessage `json:"scopes"`
-		RateLimits    json.RawMessage `json:"rate_limits"`
-	}
+	var body createBody
 	if err := routes.DecodeJSON(c, &body); err != nil {
 		return err
 	}
-	days, err := wholeNumber("expires_in_days", body.ExpiresInDays)
-	if err != nil {
-		return err
+	var days int64
+	if body.ExpiresInDays != nil {
+		days = *body.ExpiresInDays
 	}
 	scopes, err := scopesOf(body.Scopes)
 	if err != nil {
 		return err
 	}
-	limits, err := rateLimitsOf(body.RateLimits)
-	if err != nil {
-		return err
-	}
 	plaintext, token, err := h.tokens.Create(c.Request().Context(), tokens.Wish{
-		UserID: p.UserID(), Name: body.Name, Scopes: scopes, ExpiresInDays: days, RateLimits: limits,
+		UserID: p.UserID(), Name: body.Name, Scopes: scopes, ExpiresInDays: days, RateLimits: rateLimitsOf(body.RateLimits),
 		OverHTTP: true, By: p.TokenID(),
 	})
 	if err != nil {
@@ -85,40 +102,58 @@ func (h *Handlers) create(c echo.Context, p auth.Principal) error {
 	return showOnce(c, http.StatusCreated, token, plaintext)
 }
 
+type alterBody struct {
+	Name       *string                            `json:"name" maxLength:"100"`
+	Scopes     routes.Optional[[]string]          `json:"scopes" nullable:"false" description:"A subset of the present ones."`
+	RateLimits routes.Optional[map[string]string] `json:"rate_limits"`
+}
+
+func alterOperation() routes.Operation {
+	return routes.Operation{
+		Summary: "Rename a token, narrow its scopes, or lower its limits", Group: routes.GroupTokens,
+		Request: alterBody{}, Answers: routes.Answers{http.StatusOK: tokenForm{}},
+		Refusals: []problems.Kind{problems.InvalidParameter},
+	}
+}
+
 func (h *Handlers) alter(c echo.Context, p auth.Principal) error {
 	id, err := routes.IDParam(c, noun)
 	if err != nil {
 		return err
 	}
-	var body struct {
-		Name       *string         `json:"name"`
-		Scopes     json.RawMessage `json:"scopes"`
-		RateLimits json.RawMessage `json:"rate_limits"`
-	}
+	var body alterBody
 	if err := routes.DecodeJSON(c, &body); err != nil {
 		return err
 	}
 	if body.Name != nil && *body.Name == "" {
 		body.Name = nil // the contract reads an empty name as none
 	}
-	if body.Name == nil && body.Scopes == nil && body.RateLimits == nil {
+	if body.Name == nil && !body.Scopes.Set && !body.RateLimits.Set {
 		return problems.New(problems.InvalidParameter, "Give name, scopes or rate_limits.")
 	}
 	scopes, err := scopesOf(body.Scopes)
 	if err != nil {
 		return err
 	}
-	limits, err := rateLimitsOf(body.RateLimits)
-	if err != nil {
-		return err
-	}
 	token, err := h.tokens.Alter(c.Request().Context(), p.UserID(), id, tokens.Change{
-		Name: body.Name, Scopes: scopes, RateLimits: limits, By: p.TokenID(),
+		Name: body.Name, Scopes: scopes, RateLimits: rateLimitsOf(body.RateLimits), By: p.TokenID(),
 	})
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusOK, answerOf(token, ""))
+	return c.JSON(http.StatusOK, formOf(token, ""))
+}
+
+type rotateBody struct {
+	OverlapHours *int64 `json:"overlap_hours" minimum:"0" maximum:"168" description:"How long the old token still works."`
+}
+
+func rotateOperation() routes.Operation {
+	return routes.Operation{
+		Summary: "Rotate a token", Notes: "Makes a new token of the same name, scopes and limits, and ends the old one.",
+		Group: routes.GroupTokens, Request: rotateBody{}, Answers: routes.Answers{http.StatusCreated: tokenForm{}},
+		Refusals: []problems.Kind{problems.InvalidParameter, problems.Conflict},
+	}
 }
 
 func (h *Handlers) rotate(c echo.Context, p auth.Principal) error {
@@ -126,21 +161,25 @@ func (h *Handlers) rotate(c echo.Context, p auth.Principal) error {
 	if err != nil {
 		return err
 	}
-	var body struct {
-		OverlapHours json.RawMessage `json:"overlap_hours"`
-	}
+	var body rotateBody
 	if err := routes.DecodeOptionalJSON(c, &body); err != nil {
 		return err
 	}
-	hours, err := wholeNumber("overlap_hours", body.OverlapHours)
-	if err != nil {
-		return err
+	var hours int64
+	if body.OverlapHours != nil {
+		hours = *body.OverlapHours
 	}
 	plaintext, token, err := h.tokens.Rotate(c.Request().Context(), p.UserID(), id, hours, p.TokenID())
 	if err != nil {
 		return err
 	}
 	return showOnce(c, http.StatusCreated, token, plaintext)
+}
+
+func revokeOperation() routes.Operation {
+	return routes.Operation{
+		Summary: "Revoke a token", Group: routes.GroupTokens, Answers: routes.Answers{http.StatusOK: messageForm{}},
+	}
 }
 
 func (h *Handlers) revoke(c echo.Context, p auth.Principal) error {
@@ -155,52 +194,32 @@ func (h *Handlers) revoke(c echo.Context, p auth.Principal) error {
 }
 
 func revoked(c echo.Context) error {
-	return c.JSON(http.StatusOK, map[string]string{"message": "The token was revoked."})
+	return c.JSON(http.StatusOK, messageForm{"The token was revoked."})
 }
 
 // showOnce answers with a plaintext, which nothing on the way may keep.
 func showOnce(c echo.Context, status int, token tokens.Token, plaintext string) error {
 	c.Response().Header().Set(echo.HeaderCacheControl, "no-store")
-	return c.JSON(status, answerOf(token, plaintext))
+	return c.JSON(status, formOf(token, plaintext))
 }
 
-// wholeNumber reads a JSON integer; what is absent or null is 0. true, text and fractions are refused.
-func wholeNumber(field string, raw json.RawMessage) (int64, error) {
-	if raw == nil || isNull(raw) {
-		return 0, nil
-	}
-	number, err := strconv.ParseInt(string(raw), 10, 64)
-	if err != nil {
-		return 0, problems.New(problems.InvalidParameter, "%s must be a whole number.", field)
-	}
-	return number, nil
-}
-
-// scopesOf reads an array of strings. Only an absent field is nil, which means full: null is refused, lest a
+// scopesOf gives the names that were sent. Only an absent field is nil, which means full: null is refused, lest a
 // client's lost variable make a token that may do everything.
-func scopesOf(raw json.RawMessage) ([]string, error) {
-	if raw == nil {
-		return nil, nil
-	}
-	names := []string{}
-	if isNull(raw) || json.Unmarshal(raw, &names) != nil {
+func scopesOf(sent routes.Optional[[]string]) ([]string, error) {
+	if sent.Null {
 		return nil, problems.New(problems.InvalidParameter, "scopes must be an array of strings.")
 	}
-	return names, nil
+	if sent.Set && sent.Value == nil {
+		return []string{}, nil
+	}
+	return sent.Value, nil
 }
 
-// rateLimitsOf reads an object of strings. An absent field is nil, which leaves what there is; null and an empty
-// object want none.
-func rateLimitsOf(raw json.RawMessage) (map[string]string, error) {
-	if raw == nil {
-		return nil, nil
+// rateLimitsOf gives what was sent. An absent field is nil, which leaves what there is; null and an empty object
+// want none.
+func rateLimitsOf(sent routes.Optional[map[string]string]) map[string]string {
+	if sent.Null {
+		return map[string]string{}
 	}
-	written := map[string]string{}
-	if !isNull(raw) && json.Unmarshal(raw, &written) != nil {
-		return nil, problems.New(problems.InvalidParameter,
-			`rate_limits must be an object such as {"read": "60 per minute"}, with read, write and process, or null.`)
-	}
-	return written, nil
+	return sent.Value
 }
-
-func isNull(raw json.RawMessage) bool { return bytes.Equal(raw, []byte("null")) }

@@ -1,0 +1,94 @@
+package models
+
+import "time"
+
+// Folder holds recordings of its account; a recording is in one at most.
+type Folder struct {
+	ID                        int64 `gorm:"primaryKey"`
+	UserID                    int64
+	Name                      string // unique within the account, 1-50 characters
+	Color                     string // #RRGGBB
+	CustomPrompt              *string
+	DefaultLanguage           *string
+	DefaultMinSpeakers        *int
+	DefaultMaxSpeakers        *int
+	DefaultHotwords           *string
+	DefaultInitialPrompt      *string
+	DefaultTranscriptionModel *string
+	ProtectFromDeletion       bool
+	RetentionDays             *int // -1 keeps for good
+	CreatedAt                 time.Time
+}
+
+// Tag marks recordings of its account.
+type Tag struct {
+	ID                  int64 `gorm:"primaryKey"`
+	UserID              int64
+	Name                string // unique within the account, 1-50 characters
+	Color               string // #RRGGBB
+	CustomPrompt        *string
+	DefaultLanguage     *string
+	DefaultMinSpeakers  *int
+	DefaultMaxSpeakers  *int
+	ProtectFromDeletion bool
+	CreatedAt           time.Time
+}
+
+// RecordingTag is a tag on a recording.
+type RecordingTag struct {
+	RecordingID int64 `gorm:"primaryKey"`
+	TagID       int64 `gorm:"primaryKey"`
+	Position    int   // the order in which they were attached, with gaps
+}
+
+// Speaker is a person whom an account knows, with the person's addresses.
+type Speaker struct {
+	ID         int64 `gorm:"primaryKey"`
+	UserID     int64
+	Name       string  // unique within the account, 1-100 characters
+	Email      *string // lower case
+	Aliases    string  // JSON array of strings
+	UseCount   int64
+	LastUsedAt *time.Time
+	CreatedAt  time.Time
+	UpdatedAt  time.Time
+}
+
+// ExternalRef is what a recording is called in another system, as its account noted it.
+type ExternalRef struct {
+	ID          int64 `gorm:"primaryKey"`
+	RecordingID int64
+	UserID      int64
+	System      string
+	Kind        string
+	Ref         string
+	URL         *string
+	Label       *string
+	CreatedAt   time.Time
+}
+
+// PublicShare is a link under which anybody sees a recording.
+type PublicShare struct {
+	ID           int64 `gorm:"primaryKey"`
+	RecordingID  int64
+	UserID       int64
+	PublicID     string // what stands in the link; a secret
+	ShareSummary bool
+	ShareNotes   bool
+	ExpiresAt    *time.Time
+	CreatedAt    time.Time
+}
+
+// RecordingEvent is an appointment that was spoken of.
+type RecordingEvent struct {
+	ID              int64 `gorm:"primaryKey"`
+	RecordingID     int64
+	Title           string
+	Description     *string
+	Starts          string  // wall clock without a zone: 2026-03-04T15:30:00
+	Ends            *string // the same
+	Location        *string
+	Attendees       string // JSON array of objects with name and email
+	ReminderMinutes *int
+	CreatedAt       time.Time
+}
