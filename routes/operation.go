@@ -55,3 +55,11 @@ const (
 	GroupAccount    Group = "Account"
 	GroupServer     Group = "Server"
 )
+
+// groups lists the headings in their order.
+func groups() []Group {
+	return []Group{
+		GroupRecordings, GroupTranscript, GroupProcessing, GroupSearch, GroupTags, GroupFolders, GroupSpeakers,
+		GroupReferences, GroupShares, GroupEvents, GroupTokens, GroupAccount, GroupServer,
+	}
+}

@@ -30,6 +30,9 @@ func (o *Optional[T]) Pointer() *T {
 	return &o.Value
 }
 
+// InlineJSONSchema keeps the document from giving it a name of its own.
+func (Optional[T]) InlineJSONSchema() {}
+
 // content lets the keeper of bounds and the document look at the value, whatever its type.
 func (o Optional[T]) content() (value any, given bool) { return o.Value, o.Set && !o.Null }
 

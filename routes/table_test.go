@@ -41,16 +41,20 @@ func TestABadRowStopsTheStart(t *testing.T) {
 		"token beside the API": func(t *routes.Table) { t.Token("GET", "/api/x", auth.Read, fine, said) },
 		"prefix of a probe":    func(t *routes.Table) { t.Public("GET", "/healthzzz", "because", open204, said) },
 		"no reason":            func(t *routes.Table) { t.Public("GET", "/api/x", "", open204, said) },
-		"public by account":    func(t *routes.Table) { t.Public("GET", "/api/x", "because", open204, said, routes.Limit(limits.Status)) },
+		"public by account": func(t *routes.Table) {
+			t.Public("GET", "/api/x", "because", open204, said, routes.Limit(limits.Status))
+		},
 		"uncounted token row":  func(t *routes.Table) { t.Token("GET", "/api/v1/x", auth.Read, fine, said, routes.Uncounted()) },
 		"change by read alone": func(t *routes.Table) { t.Token("POST", "/api/v1/x", auth.Read, fine, said) },
 		"replaced write limit": func(t *routes.Table) {
 			t.Token("POST", "/api/v1/x", auth.Write, fine, said, routes.InPlaceOfRead(limits.Status))
 		},
-		"no bound":             func(t *routes.Table) { t.Upload("POST", "/api/v1/x", auth.Upload, 0, upload, said) },
-		"unknown method":       func(t *routes.Table) { t.Token("FETCH", "/api/v1/x", auth.Write, fine, said) },
-		"HEAD of its own":      func(t *routes.Table) { t.Token("HEAD", "/api/v1/x", auth.Read, fine, said) },
-		"limit without figure": func(t *routes.Table) { t.Token("GET", "/api/v1/x", auth.Read, fine, said, routes.Limit(&limits.Plan{})) },
+		"no bound":        func(t *routes.Table) { t.Upload("POST", "/api/v1/x", auth.Upload, 0, upload, said) },
+		"unknown method":  func(t *routes.Table) { t.Token("FETCH", "/api/v1/x", auth.Write, fine, said) },
+		"HEAD of its own": func(t *routes.Table) { t.Token("HEAD", "/api/v1/x", auth.Read, fine, said) },
+		"limit without figure": func(t *routes.Table) {
+			t.Token("GET", "/api/v1/x", auth.Read, fine, said, routes.Limit(&limits.Plan{}))
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

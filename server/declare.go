@@ -3,6 +3,7 @@ package server
 import (
 	accounthandlers "github.com/stenometer/stenometer/accounts/handlers"
 	"github.com/stenometer/stenometer/api/health"
+	"github.com/stenometer/stenometer/api/openapi"
 	v1 "github.com/stenometer/stenometer/api/v1"
 	"github.com/stenometer/stenometer/routes"
 	tokenhandlers "github.com/stenometer/stenometer/tokens/handlers"
@@ -14,6 +15,7 @@ type Parts struct {
 	Accounts *accounthandlers.Handlers
 	Tokens   *tokenhandlers.Handlers
 	V1       *v1.API
+	OpenAPI  *openapi.API
 }
 
 // Declare lists every owner of routes: what is not declared here is not served. The tests' walk builds its table by
@@ -23,4 +25,5 @@ func Declare(t *routes.Table, parts Parts) {
 	parts.Accounts.Declare(t)
 	parts.Tokens.Declare(t)
 	parts.V1.Declare(t)
+	parts.OpenAPI.Declare(t)
 }

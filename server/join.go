@@ -11,6 +11,7 @@ import (
 	"github.com/stenometer/stenometer/accounts"
 	accounthandlers "github.com/stenometer/stenometer/accounts/handlers"
 	"github.com/stenometer/stenometer/api/health"
+	"github.com/stenometer/stenometer/api/openapi"
 	v1 "github.com/stenometer/stenometer/api/v1"
 	"github.com/stenometer/stenometer/auth"
 	"github.com/stenometer/stenometer/config"
@@ -74,6 +75,7 @@ func (s *Server) join() error {
 	})
 	guard := auth.NewGuard(s.guardOptions(addresses))
 	s.table = routes.New(tableOptions(s.config, guard, s.metrics, logger, s.now))
+	described := openapi.New()
 	Declare(s.table, Parts{
 		Health:   &health.API{Ready: s.watch.report},
 		Accounts: accounthandlers.New(s.signInOptions(addresses)),
@@ -82,7 +84,11 @@ func (s *Server) join() error {
 			Recordings: s.recordings, Accounts: s.accounts, Limits: guard,
 			Engine: engine.Describe(), Version: s.program.Version, Now: s.now,
 		}),
+		OpenAPI: described,
 	})
+	if err := described.Prepare(s.table); err != nil {
+		return fmt.Errorf("joining the API's description: %w", err)
+	}
 	return nil
 }
 

@@ -8,6 +8,7 @@ import (
 
 	accounthandlers "github.com/stenometer/stenometer/accounts/handlers"
 	"github.com/stenometer/stenometer/api/health"
+	"github.com/stenometer/stenometer/api/openapi"
 	v1 "github.com/stenometer/stenometer/api/v1"
 	"github.com/stenometer/stenometer/auth"
 	"github.com/stenometer/stenometer/config"
@@ -51,6 +52,7 @@ func table(cfg *config.Config, callers Callers, dry bool) *routes.Table {
 		Accounts: accounthandlers.New(accounthandlers.Options{}),
 		Tokens:   tokenhandlers.New(nil),
 		V1:       v1.New(v1.Options{}),
+		OpenAPI:  openapi.New(),
 	})
 	return declared
 }

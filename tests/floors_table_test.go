@@ -61,7 +61,7 @@ func buildFloors() []floor {
 
 // surfacePackages is floor 6.
 var surfacePackages = []string{
-	"api/v1", "api/health", "web", "accounts/handlers", "tokens/handlers", "webhooks/handlers", "webhooks/inbound",
+	"api/v1", "api/health", "api/openapi", "web", "accounts/handlers", "tokens/handlers", "webhooks/handlers", "webhooks/inbound",
 }
 
 // testPackages hold what tests share. They may import anything, and nothing of the product may import them.
@@ -87,6 +87,7 @@ var libraryFloors = []libraryFloor{
 	{"github.com/riverqueue/river", []string{"jobs", "recordings"}, "only jobs and the workers know the queue"},
 	{"github.com/alexedwards/scs", []string{"accounts"}, "sessions belong to accounts"},
 	{"github.com/prometheus/", []string{"metrics"}, "others declare what they count, metrics keeps it"},
+	{"github.com/swaggest/", []string{"routes"}, "the API's document is made of the route table"},
 	{"os/exec", []string{"media"}, "media is the only starter of child processes: it bounds them"},
 }
 

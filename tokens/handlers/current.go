@@ -20,7 +20,7 @@ type currentTokenForm struct {
 	LastUsedAt *string  `json:"last_used_at"`
 	Via        auth.Via `json:"via"`
 	// RateLimits are what the owner wants less for this token; null without any.
-	RateLimits map[string]string `json:"rate_limits"`
+	RateLimits map[string]string `json:"rate_limits" nullable:"true"`
 }
 
 func currentOperation() routes.Operation {

@@ -24,7 +24,7 @@ type tokenForm struct {
 	Revoked    bool     `json:"revoked"`
 	Scopes     []string `json:"scopes"`
 	// RateLimits are what the owner wants less for this token; null without any.
-	RateLimits map[string]string `json:"rate_limits"`
+	RateLimits map[string]string `json:"rate_limits" nullable:"true"`
 	// Token is the plaintext, in the one answer that shows it.
 	Token string `json:"token,omitempty"`
 }

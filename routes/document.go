@@ -1,0 +1,213 @@
+package routes
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"reflect"
+	"strings"
+
+	"github.com/swaggest/jsonschema-go"
+	"github.com/swaggest/openapi-go"
+	"github.com/swaggest/openapi-go/openapi31"
+
+	"github.com/stenometer/stenometer/auth"
+)
+
+// About is what the document says of the server as a whole.
+type About struct {
+	Title, Description, Version string
+}
+
+// The ways in which a caller may tell who it is, as the document names them.
+const (
+	byBearer  = "bearerToken"
+	byHeader  = "tokenHeader"
+	bySession = "session"
+)
+
+// Document describes every row of the table as OpenAPI 3.1. It is called once all rows are declared; an error means
+// that a row's operation cannot be described, which is a fault of the row.
+func (t *Table) Document(about About) ([]byte, error) {
+	d, err := newDocument(about)
+	if err != nil {
+		return nil, err
+	}
+	for _, row := range t.rows {
+		if err := d.add(row); err != nil {
+			return nil, fmt.Errorf("describe %s %s: %w", row.Method, row.Path, err)
+		}
+	}
+	document, err := json.MarshalIndent(d.reflector.Spec, "", "  ")
+	if err != nil {
+		return nil, fmt.Errorf("write the document: %w", err)
+	}
+	return append(document, '\n'), nil
+}
+
+// document is an OpenAPI document while it is made.
+type document struct {
+	reflector *openapi31.Reflector
+	// ids keeps operations apart.
+	ids map[string]bool
+}
+
+func newDocument(about About) (*document, error) {
+	d := &document{reflector: newReflector(), ids: make(map[string]bool)}
+	spec := d.reflector.SpecEns()
+	spec.SetTitle(about.Title)
+	spec.SetDescription(about.Description)
+	spec.SetVersion(about.Version)
+	spec.Servers = []openapi31.Server{{URL: "/"}}
+	spec.SetHTTPBearerTokenSecurity(byBearer, "", "An API token: Authorization: Bearer stn_…")
+	spec.SetAPIKeySecurity(byHeader, "X-API-Token", openapi.InHeader, "An API token in a header of its own.")
+	spec.SetAPIKeySecurity(bySession, auth.SessionCookie, openapi.InCookie, "The cookie of a signed-in browser.")
+	for _, group := range groups() {
+		spec.Tags = append(spec.Tags, openapi31.Tag{Name: string(group)})
+	}
+	if err := d.define(problem{}); err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+// define gives a type of answers a name that rows refer to, whether or not one of them uses it first.
+func (d *document) define(answer any) error {
+	context, err := d.reflector.NewOperationContext(http.MethodGet, "/")
+	if err != nil {
+		return fmt.Errorf("begin a definition: %w", err)
+	}
+	_, err = d.reflector.Reflect(answer, openapi.WithOperationCtx(context, true, openapi.InBody),
+		jsonschema.DefinitionsPrefix(schemas), jsonschema.RootRef,
+		jsonschema.CollectDefinitions(func(name string, schema jsonschema.Schema) {
+			if described, err := schema.ToSchemaOrBool().ToSimpleMap(); err == nil {
+				d.reflector.SpecEns().ComponentsEns().WithSchemasItem(name, described)
+			}
+		}))
+	if err != nil {
+		return fmt.Errorf("define %T: %w", answer, err)
+	}
+	return nil
+}
+
+// schemas is where the document keeps its types.
+const schemas = "#/components/schemas/"
+
+// add describes one row.
+func (d *document) add(row Row) error {
+	pattern, params := openPath(row.Path)
+	context, err := d.reflector.NewOperationContext(row.Method, pattern)
+	if err != nil {
+		return fmt.Errorf("begin the operation: %w", err)
+	}
+	id := operationID(row.Operation.Summary)
+	if d.ids[id] {
+		return fmt.Errorf("another row has the summary %q", row.Operation.Summary)
+	}
+	d.ids[id] = true
+	context.SetID(id)
+	context.SetSummary(row.Operation.Summary)
+	if row.Operation.Notes != "" {
+		context.SetDescription(row.Operation.Notes)
+	}
+	context.SetTags(string(row.Operation.Group))
+	operation := context.(openapi31.OperationExposer).Operation()
+	operation.Parameters = pathParameters(params, row.Operation.Request)
+	operation.MapOfAnything = map[string]any{
+		"x-required-scopes": scopeNames(row.Scopes), "x-rate-category": string(row.Category), "x-max-body-bytes": row.Body,
+	}
+	d.secure(context, row)
+	if row.Operation.Request != nil {
+		context.AddReqStructure(row.Operation.Request, requestExample(row.Operation.Request))
+	}
+	if err := addAnswers(context, row); err != nil {
+		return err
+	}
+	d.addRefusals(context, row)
+	if err := d.reflector.AddOperation(context); err != nil {
+		return fmt.Errorf("describe the types: %w", err)
+	}
+	return nil
+}
+
+// secure says by what a caller may be known. Rows that are public ask for nothing.
+func (d *document) secure(context openapi.OperationContext, row Row) {
+	switch row.Door {
+	case DoorPublic:
+	case DoorAccount:
+		context.AddSecurity(bySession)
+		context.AddSecurity(byBearer)
+	default:
+		context.AddSecurity(byBearer)
+		context.AddSecurity(byHeader)
+		context.AddSecurity(bySession)
+	}
+}
+
+// openPath writes a path as OpenAPI does and lists its parameters.
+func openPath(path string) (pattern string, params []string) {
+	parts := strings.Split(path, "/")
+	for i, part := range parts {
+		if name, ok := strings.CutPrefix(part, ":"); ok {
+			parts[i] = "{" + name + "}"
+			params = append(params, name)
+		}
+	}
+	return strings.Join(parts, "/"), params
+}
+
+// pathParameters are ids, but for those that the request describes itself.
+func pathParameters(params []string, request any) []openapi31.ParameterOrReference {
+	described := map[string]bool{}
+	if request != nil {
+		typ := reflect.TypeOf(request)
+		for i := range typ.NumField() {
+			described[typ.Field(i).Tag.Get("path")] = true
+		}
+	}
+	var list []openapi31.ParameterOrReference
+	for _, name := range params {
+		if described[name] {
+			continue
+		}
+		parameter := openapi31.Parameter{
+			Name: name, In: openapi31.ParameterInPath,
+			Schema: map[string]any{"type": "integer", "format": "int64", "minimum": 1},
+		}
+		parameter.WithRequired(true)
+		parameter.WithDescription("The id of the " + strings.ReplaceAll(name, "_", " ") + ".")
+		list = append(list, parameter.ToParameterOrRef())
+	}
+	return list
+}
+
+// operationID makes a name of a summary: "List a recording's tags" is listRecordingsTags.
+func operationID(summary string) string {
+	var id strings.Builder
+	for _, word := range strings.FieldsFunc(strings.ReplaceAll(summary, "'", ""), func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9')
+	}) {
+		word = strings.ToLower(word)
+		if word == "a" || word == "an" || word == "the" {
+			continue
+		}
+		if id.Len() > 0 {
+			word = strings.ToUpper(word[:1]) + word[1:]
+		}
+		id.WriteString(word)
+	}
+	return id.String()
+}
+
+func scopeNames(scopes []auth.Scope) []string {
+	names := []string{}
+	for _, scope := range scopes {
+		if scope != auth.AnyToken {
+			names = append(names, scope.Name())
+		}
+	}
+	return names
+}
+
+// hasBody tells whether requests of a row may carry one.
+func hasBody(row Row) bool { return row.Method != http.MethodGet }

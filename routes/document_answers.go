@@ -1,0 +1,163 @@
+package routes
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"reflect"
+	"slices"
+	"sort"
+	"strconv"
+	"strings"
+
+	"github.com/swaggest/openapi-go"
+	"github.com/swaggest/openapi-go/openapi31"
+
+	"github.com/stenometer/stenometer/problems"
+)
+
+// problem is every refusal. Members besides error and code are there where the code has them.
+type problem struct {
+	Error string `json:"error" description:"For people; it may change."`
+	Code  string `json:"code" description:"For programs; it does not."`
+
+	Field              *string          `json:"field,omitempty"`
+	MaxLength          *int             `json:"max_length,omitempty"`
+	MaxParts           *int             `json:"max_parts,omitempty"`
+	MaxFieldBytes      *int             `json:"max_field_bytes,omitempty"`
+	MaxIDs             *int             `json:"max_ids,omitempty"`
+	MaxTokens          *int             `json:"max_tokens,omitempty"`
+	MaxSizeMB          *float64         `json:"max_size_mb,omitempty"`
+	EffectiveLimitMB   *float64         `json:"effective_limit_mb,omitempty"`
+	AudioOnlyMode      *bool            `json:"audio_only_mode,omitempty"`
+	RequiredScopes     []string         `json:"required_scopes,omitempty"`
+	TokenScopes        []string         `json:"token_scopes,omitempty"`
+	RequiredPermission *string          `json:"required_permission,omitempty"`
+	Limit              *exhausted       `json:"limit,omitempty"`
+	RetryAfter         *int             `json:"retry_after,omitempty"`
+	Ignored            *ignoredOnUpload `json:"ignored,omitempty"`
+	TagIDs             []any            `json:"tag_ids,omitempty"`
+	RequestID          *string          `json:"request_id,omitempty"`
+}
+
+// exhausted is the limit that a request ran into.
+type exhausted struct {
+	Name          string `json:"name"`
+	Scope         string `json:"scope"`
+	Limit         int64  `json:"limit"`
+	WindowSeconds int64  `json:"window_seconds"`
+}
+
+// ignoredOnUpload are tags and a folder that there are not.
+type ignoredOnUpload struct {
+	TagIDs   []any `json:"tag_ids"`
+	FolderID any   `json:"folder_id"`
+}
+
+// addAnswers describes the successes of a row. A value that isn't the zero value of its type is the example.
+func addAnswers(context openapi.OperationContext, row Row) error {
+	for _, status := range slices.Sorted(maps.Keys(row.Operation.Answers)) {
+		switch answer := row.Operation.Answers[status].(type) {
+		case Nothing:
+			context.AddRespStructure(nil, openapi.WithHTTPStatus(status))
+		case File:
+			if len(answer.Types) == 0 {
+				return fmt.Errorf("the file of %d has no media type", status)
+			}
+			for _, media := range answer.Types {
+				context.AddRespStructure(nil, openapi.WithHTTPStatus(status), openapi.WithContentType(media))
+			}
+		case OneOf:
+			context.AddRespStructure(oneOf{answer}, openapi.WithHTTPStatus(status))
+		default:
+			context.AddRespStructure(answer, openapi.WithHTTPStatus(status), answerExample(answer))
+		}
+	}
+	return nil
+}
+
+func answerExample(answer any) openapi.ContentOption {
+	return openapi.WithCustomize(func(made openapi.ContentOrReference) {
+		if reflect.ValueOf(answer).IsZero() {
+			return
+		}
+		content := made.(*openapi31.ResponseOrReference).Response.Content
+		exemplify(content, answer)
+	})
+}
+
+func requestExample(request any) openapi.ContentOption {
+	return openapi.WithCustomize(func(made openapi.ContentOrReference) {
+		if reflect.ValueOf(request).IsZero() {
+			return
+		}
+		exemplify(made.(*openapi31.RequestBodyOrReference).RequestBody.Content, request)
+	})
+}
+
+func exemplify(content map[string]openapi31.MediaType, example any) {
+	if media, ok := content[jsonType]; ok {
+		media.WithExample(example)
+		content[jsonType] = media
+	}
+}
+
+const jsonType = "application/json"
+
+// addRefusals describes the refusals by status: those of the door, of the row's limits, and the row's own.
+func (d *document) addRefusals(context openapi.OperationContext, row Row) {
+	codes := map[int][]string{}
+	for _, kind := range append(doorRefusals(row), row.Operation.Refusals...) {
+		if !slices.Contains(codes[kind.Status()], kind.Code()) {
+			codes[kind.Status()] = append(codes[kind.Status()], kind.Code())
+		}
+	}
+	for status, list := range codes {
+		if _, success := row.Operation.Answers[status]; success {
+			continue // a probe that answers 503 in its own words
+		}
+		sort.Strings(list)
+		context.AddRespStructure(nil, openapi.WithHTTPStatus(status), openapi.WithReference(d.refusal(status, list)))
+	}
+}
+
+// refusal is the shared description of a status with these codes.
+func (d *document) refusal(status int, codes []string) string {
+	name := strconv.Itoa(status) + "." + strings.Join(codes, ".")
+	response := openapi31.Response{
+		Description: http.StatusText(status) + ". Codes: `" + strings.Join(codes, "`, `") + "`.",
+		Content:     map[string]openapi31.MediaType{jsonType: {Schema: map[string]any{"$ref": schemas + "Problem"}}},
+	}
+	d.reflector.SpecEns().ComponentsEns().WithResponsesItem(name, openapi31.ResponseOrReference{Response: &response})
+	return "#/components/responses/" + name
+}
+
+// doorRefusals are what any row of the door can answer besides its successes.
+func doorRefusals(row Row) []problems.Kind {
+	kinds := []problems.Kind{
+		problems.Internal, problems.Starting, problems.Stopping, problems.DatabaseUnavailable, problems.MethodNotAllowed,
+		problems.PayloadTooLarge, problems.UnsupportedMediaType, problems.BadRequest, problems.HeadersTooLarge,
+	}
+	if row.Door != DoorUpload && !row.LongAnswer {
+		kinds = append(kinds, problems.Timeout)
+	}
+	if hasBody(row) {
+		kinds = append(kinds, problems.RequestTimeout, problems.StorageFull)
+	}
+	if strings.Contains(row.Path, "/:") {
+		kinds = append(kinds, problems.NotFound)
+	}
+	if row.Door != DoorPublic {
+		kinds = append(kinds, problems.AuthenticationRequired, problems.InvalidToken, problems.AddressRateLimited)
+		if hasBody(row) {
+			kinds = append(kinds, problems.CrossOrigin)
+		}
+		if row.Door == DoorAccount || len(scopeNames(row.Scopes)) > 0 {
+			kinds = append(kinds, problems.InsufficientScope)
+		}
+	}
+	for _, stacked := range append(slices.Clone(row.Stack), row.Taken...) {
+		kinds = append(kinds, stacked.Plan.Kind, problems.LimitsUnavailable)
+	}
+	return kinds
+}
