@@ -12,11 +12,17 @@ import (
 
 var errNoVisit = errors.New("the request did not pass the guard")
 
-// admit takes the one decision over the whole stack. A storage that cannot decide lets nothing in.
-func (g *Guard) admit(c echo.Context, v *visit, store limits.Store, plans []*limits.Plan) error {
+// admit takes the one decision over the whole stack. A request weighs the same in every limit, but in none more than
+// its figure: whoever has the whole of it left may always use it up. A storage that cannot decide lets nothing in.
+func (g *Guard) admit(c echo.Context, v *visit, store limits.Store, plans []*limits.Plan, weight int64) error {
 	stack := g.stackOf(v.stackRoom[:0], plans, v.principal, v.counted)
 	if len(stack) == 0 {
 		return nil
+	}
+	if weight > 1 {
+		for i := range stack {
+			stack[i].Cost = max(1, min(weight, stack[i].Rate.Limit))
+		}
 	}
 	ctx := c.Request().Context()
 	decision, err := store.Take(ctx, stack, v.room())

@@ -99,7 +99,7 @@ func (g *Guard) unauthorized(c echo.Context, v *visit, kind problems.Kind, messa
 
 func (g *Guard) countFailure(c echo.Context, v *visit, refusal error) error {
 	g.metrics.Unauthorized()
-	if err := g.admit(c, v, g.stores(limits.OnWrite), []*limits.Plan{limits.AuthFailures}); err != nil {
+	if err := g.admit(c, v, g.stores(limits.OnWrite), []*limits.Plan{limits.AuthFailures}, 1); err != nil {
 		return err
 	}
 	return refusal

@@ -109,13 +109,25 @@ func (g *Guard) RequireScope(row Row, scopes ...Scope) echo.MiddlewareFunc {
 			if err := checkDeclared(c.Request(), row); err != nil {
 				return err
 			}
-			if err := g.admit(c, v, rule.store, rule.plansOf(v.principal)); err != nil {
+			weight, err := weightOf(c, row)
+			if err != nil {
+				return err
+			}
+			if err := g.admit(c, v, rule.store, rule.plansOf(v.principal), weight); err != nil {
 				return err
 			}
 			g.noteUse(v)
 			return next(c)
 		}
 	}
+}
+
+// weightOf is how many units the request counts.
+func weightOf(c echo.Context, row Row) (int64, error) {
+	if row.Weigh == nil {
+		return 1, nil
+	}
+	return row.Weigh(c)
 }
 
 func (r rule) plansOf(p Principal) []*limits.Plan {
@@ -142,7 +154,7 @@ func (g *Guard) Public(row Row) func(echo.Context) error {
 		if presentsToken(c, g.allowQueryToken) {
 			plans = byToken
 		}
-		return g.admit(c, v, store, plans)
+		return g.admit(c, v, store, plans, 1)
 	}
 }
 

@@ -41,6 +41,9 @@ func (t *Table) check(row Row) {
 	if row.Door == DoorPublic && row.Reason == "" {
 		fail("a public row says why it asks for no credential")
 	}
+	if row.Weighs != "" && (row.Door != DoorToken || safe) {
+		fail("only a token row with a body can be weighed")
+	}
 	if row.Uncounted && row.Door != DoorPublic {
 		fail("only public rows may be uncounted")
 	}

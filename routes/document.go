@@ -116,6 +116,9 @@ func (d *document) add(row Row) error {
 	operation.MapOfAnything = map[string]any{
 		"x-required-scopes": scopeNames(row.Scopes), "x-rate-category": string(row.Category), "x-max-body-bytes": row.Body,
 	}
+	if row.Weighs != "" {
+		operation.MapOfAnything["x-weighs-distinct"] = row.Weighs
+	}
 	d.secure(context, row)
 	if row.Operation.Request != nil {
 		context.AddReqStructure(row.Operation.Request, requestExample(row.Operation.Request))

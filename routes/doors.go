@@ -93,7 +93,7 @@ func (t *Table) row(door Door, method, path string, op Operation, opts []Option)
 	}
 	return Row{
 		Method: method, Path: path, Door: door, Operation: op, Body: spec.guard.Body,
-		Taken: t.stacked(spec.taken), LongAnswer: spec.longAnswer, Uncounted: spec.guard.Uncounted,
+		Taken: t.stacked(spec.taken), LongAnswer: spec.longAnswer, Weighs: spec.weighs, Uncounted: spec.guard.Uncounted,
 	}, spec
 }
 

@@ -13,6 +13,7 @@ type rowSpec struct {
 	guard      auth.Row
 	taken      []*limits.Plan
 	longAnswer bool
+	weighs     string
 }
 
 // Limit adds a limit to the row's stack.

@@ -98,6 +98,8 @@ type Row struct {
 	Body int64
 	// LongAnswer rows may answer for longer than Timeouts.Handler; a client that takes nothing is still cut off.
 	LongAnswer bool
+	// Weighs is the member of the body whose distinct ids are the request's weight; empty for rows that weigh one.
+	Weighs string
 	// Uncounted rows are probes: no limit applies.
 	Uncounted bool
 }

@@ -1,0 +1,62 @@
+package routes
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"reflect"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/stenometer/stenometer/problems"
+)
+
+// MaxBatch is the most distinct ids that one request may name.
+const MaxBatch = 1000
+
+// Weigh makes a row weigh as many units as its JSON body names distinct ids in a member, in each limit at most that
+// limit's figure. The guard reads the body, within the row's bound, before it decides; the handler gets the same
+// bytes. More than MaxBatch ids are 413 and charge nothing. A body in which no ids can be read weighs one unit: the
+// handler refuses it.
+func Weigh(member string) Option {
+	weigher := newWeigher(member)
+	return func(s *rowSpec) { s.guard.Weigh, s.weighs = weigher.weigh, member }
+}
+
+// weigher counts the ids of one member.
+type weigher struct {
+	// body is a struct with the one field: encoding/json must find the member under every spelling under which it
+	// would find it for the handler.
+	body reflect.Type
+}
+
+func newWeigher(member string) weigher {
+	return weigher{reflect.StructOf([]reflect.StructField{{
+		Name: "IDs", Type: reflect.TypeFor[[]int64](), Tag: reflect.StructTag(`json:"` + member + `"`),
+	}})}
+}
+
+func (w weigher) weigh(c echo.Context) (int64, error) {
+	request := c.Request()
+	if !isJSON(request.Header.Get("Content-Type")) {
+		return 1, nil
+	}
+	body, err := io.ReadAll(request.Body)
+	if err != nil {
+		return 0, err
+	}
+	request.Body = io.NopCloser(bytes.NewReader(body))
+	read := reflect.New(w.body)
+	if depth(body) > maxDepth || json.Unmarshal(body, read.Interface()) != nil {
+		return 1, nil
+	}
+	distinct := map[int64]bool{}
+	for _, id := range read.Elem().Field(0).Interface().([]int64) {
+		distinct[id] = true
+	}
+	if len(distinct) > MaxBatch {
+		return 0, problems.New(problems.PayloadTooLarge, "The request names %d ids; at most %d are taken at once.", len(distinct), MaxBatch).
+			With("max_ids", MaxBatch)
+	}
+	return max(1, int64(len(distinct))), nil
+}
