@@ -44,6 +44,8 @@ var (
 	HTTPSRequired          = Kind{"https_required", http.StatusForbidden, "A public link is made over HTTPS only."}
 	CursorExpired          = Kind{"cursor_expired", http.StatusGone, "The cursor is older than what is remembered; begin a full pass."}
 	SemanticUnavailable    = Kind{"semantic_unavailable", http.StatusConflict, "This server has no search by meaning."}
+	IdempotencyKeyReused   = Kind{"idempotency_key_reused", http.StatusUnprocessableEntity, "The idempotency key was used for another request; send each request with a key of its own."}
+	IdempotencyInProgress  = Kind{"idempotency_in_progress", http.StatusConflict, "A request with the same idempotency key is being worked on; ask again after Retry-After for its answer."}
 	PayloadTooLarge        = Kind{"payload_too_large", http.StatusRequestEntityTooLarge, "The body, the file or one of its fields is larger than allowed."}
 	UnsupportedMediaType   = Kind{"unsupported_media_type", http.StatusUnsupportedMediaType, "The Content-Type or Content-Encoding is not one that the route reads."}
 	RangeNotSatisfiable    = Kind{"range_not_satisfiable", http.StatusRequestedRangeNotSatisfiable, "The range lies outside the file; Content-Range tells its size."}
@@ -73,8 +75,8 @@ func Table() []Kind {
 		BadRequest, InvalidParameter, InvalidMedia, NoTimings, InvalidState,
 		InvalidToken, AuthenticationRequired, InvalidCredentials,
 		InsufficientScope, CrossOrigin, RegistrationClosed, FeatureDisabled, NotPermitted, HTTPSRequired,
-		NotFound, MethodNotAllowed, RequestTimeout, Conflict, TokenLimitReached, SemanticUnavailable,
-		CursorExpired, PreconditionFailed, PayloadTooLarge, UnsupportedMediaType,
+		NotFound, MethodNotAllowed, RequestTimeout, Conflict, TokenLimitReached, SemanticUnavailable, IdempotencyInProgress,
+		CursorExpired, PreconditionFailed, PayloadTooLarge, UnsupportedMediaType, IdempotencyKeyReused,
 		RangeNotSatisfiable, TokenRateLimited, AccountRateLimited, UserRateLimited, UserAIRateLimited,
 		OrganizationRateLimited, AddressRateLimited, HeadersTooLarge,
 		Internal, Timeout, DatabaseUnavailable, LimitsUnavailable, StorageUnavailable, Starting, Stopping, StorageFull,

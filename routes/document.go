@@ -12,6 +12,7 @@ import (
 	"github.com/swaggest/openapi-go/openapi31"
 
 	"github.com/stenometer/stenometer/auth"
+	"github.com/stenometer/stenometer/idempotency"
 )
 
 // About is what the document says of the server as a whole.
@@ -116,6 +117,9 @@ func (d *document) add(row Row) error {
 	operation.MapOfAnything = map[string]any{
 		"x-required-scopes": scopeNames(row.Scopes), "x-rate-category": string(row.Category), "x-max-body-bytes": row.Body,
 	}
+	if row.Idempotent {
+		operation.Parameters = append(operation.Parameters, keyParameter())
+	}
 	if row.Weighs != "" {
 		operation.MapOfAnything["x-weighs-distinct"] = row.Weighs
 	}
@@ -182,6 +186,16 @@ func pathParameters(params []string, request any) []openapi31.ParameterOrReferen
 		list = append(list, parameter.ToParameterOrRef())
 	}
 	return list
+}
+
+// keyParameter is the header by which a request is worked once.
+func keyParameter() openapi31.ParameterOrReference {
+	parameter := openapi31.Parameter{
+		Name: keyHeader, In: openapi31.ParameterInHeader,
+		Schema: map[string]any{"type": "string", "minLength": 1, "maxLength": idempotency.MaxKey},
+	}
+	parameter.WithDescription("The same key with the same request gets the same answer for 24 hours, and nothing is done or charged twice.")
+	return parameter.ToParameterOrRef()
 }
 
 // operationID makes a name of a summary: "List a recording's tags" is listRecordingsTags.

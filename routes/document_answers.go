@@ -156,6 +156,9 @@ func doorRefusals(row Row) []problems.Kind {
 			kinds = append(kinds, problems.InsufficientScope)
 		}
 	}
+	if row.Idempotent {
+		kinds = append(kinds, problems.InvalidParameter, problems.IdempotencyInProgress, problems.IdempotencyKeyReused)
+	}
 	for _, stacked := range append(slices.Clone(row.Stack), row.Taken...) {
 		kinds = append(kinds, stacked.Plan.Kind, problems.LimitsUnavailable)
 	}

@@ -44,7 +44,11 @@ func (t *Table) Token(
 ) {
 	row, spec := t.row(DoorToken, method, path, op, opts)
 	t.scoped(&row, spec.guard, scope)
-	t.mount(row, t.guard.RequireScope(spec.guard, scope), withPrincipal(h))
+	handler := withPrincipal(h)
+	if row.Idempotent = method == http.MethodPost && row.Category == auth.CategoryProcess; row.Idempotent && t.keys != nil {
+		handler = t.idempotent(handler)
+	}
+	t.mount(row, t.guard.RequireScope(spec.guard, scope), handler)
 }
 
 // Upload declares a row whose body is larger than a JSON body may be. The reader ends with a problem when the

@@ -26,6 +26,8 @@ type shownRow struct {
 	BodyBytes int64        `json:"body_bytes"`
 	// Weighs is the member of the body whose distinct ids are counted; empty for rows that weigh one unit.
 	Weighs string `json:"weighs,omitempty"`
+	// Idempotent rows work a request with an Idempotency-Key once.
+	Idempotent bool `json:"idempotent,omitempty"`
 }
 
 type shownLimit struct {
@@ -48,6 +50,9 @@ func (t *Table) WriteText(w io.Writer) error {
 		r := show(row)
 		fmt.Fprintf(columns, "%s\t%s\t%s\tscopes=%s\tcategory=%s\tbody=%d\t%s\n",
 			r.Method, r.Path, r.Door, dash(strings.Join(r.Scopes, ",")), dash(string(r.Category)), r.BodyBytes, r.Enter)
+		if r.Idempotent {
+			fmt.Fprintf(columns, "\t  works a request with an Idempotency-Key once\n")
+		}
 		if r.Weighs != "" {
 			fmt.Fprintf(columns, "\t  weighs the distinct ids of %s\n", r.Weighs)
 		}
@@ -84,7 +89,7 @@ func (t *Table) WriteJSON(w io.Writer) error {
 func show(row Row) shownRow {
 	r := shownRow{
 		Method: row.Method, Path: row.Path, Door: row.Door, Category: row.Category,
-		Scopes: []string{}, Limits: []shownLimit{}, BodyBytes: row.Body, Enter: enter(row), Weighs: row.Weighs,
+		Scopes: []string{}, Limits: []shownLimit{}, BodyBytes: row.Body, Enter: enter(row), Weighs: row.Weighs, Idempotent: row.Idempotent,
 	}
 	for _, scope := range row.Scopes {
 		r.Scopes = append(r.Scopes, scope.Name())

@@ -39,14 +39,6 @@ func (t *Table) write(c echo.Context, id string, kind problems.Kind, p *problems
 	if c.Response().Committed {
 		return
 	}
-	body := make(map[string]any, len(p.Fields)+2)
-	for name, value := range p.Fields {
-		body[name] = value
-	}
-	body["error"], body["code"] = p.Message, kind.Code()
-	if kind == problems.Internal {
-		body = map[string]any{"error": "Internal error.", "code": kind.Code(), "request_id": id}
-	}
 	h := c.Response().Header()
 	clearEntity(h)
 	if p.RetryAfter > 0 {
@@ -55,9 +47,22 @@ func (t *Table) write(c echo.Context, id string, kind problems.Kind, p *problems
 	if challenge := challenge(kind, p.Fields); challenge != "" {
 		h.Set("WWW-Authenticate", challenge)
 	}
-	if err := c.JSON(kind.Status(), body); err != nil {
+	if err := c.JSON(kind.Status(), refusalBody(kind, p, id)); err != nil {
 		t.logger.Debug("an answer could not be written", "request_id", id, "error", err.Error())
 	}
+}
+
+// refusalBody is the JSON of a problem. What an internal one is about stays in the log, under the request's id.
+func refusalBody(kind problems.Kind, p *problems.Error, id string) map[string]any {
+	if kind == problems.Internal {
+		return map[string]any{"error": "Internal error.", "code": kind.Code(), "request_id": id}
+	}
+	body := make(map[string]any, len(p.Fields)+2)
+	for name, value := range p.Fields {
+		body[name] = value
+	}
+	body["error"], body["code"] = p.Message, kind.Code()
+	return body
 }
 
 // problem finds what an error is in front of the caller.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/stenometer/stenometer/auth"
 	"github.com/stenometer/stenometer/auth/authtest"
+	"github.com/stenometer/stenometer/idempotency"
 	"github.com/stenometer/stenometer/limits"
 	"github.com/stenometer/stenometer/routes"
 )
@@ -43,6 +44,7 @@ type plan struct {
 	timeouts            routes.Timeouts
 	origins             []string
 	declare             func(*routes.Table, *house)
+	keys                *idempotency.Keys
 }
 
 type lockedBuffer struct {
@@ -99,7 +101,7 @@ func open(t testing.TB, p plan) *house {
 	h.guard = auth.NewGuard(o)
 	h.table = routes.New(routes.Options{
 		Guard: h.guard, Bounds: routes.Bounds{Upload: 1 << 20}, Timeouts: p.timeouts, Origins: p.origins,
-		Metrics: noMetrics{}, Logger: slog.New(slog.NewJSONHandler(h.log, nil)), Now: time.Now,
+		Metrics: noMetrics{}, Logger: slog.New(slog.NewJSONHandler(h.log, nil)), Now: time.Now, Keys: p.keys,
 	})
 	if p.declare == nil {
 		p.declare = declareAll

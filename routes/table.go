@@ -11,6 +11,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/stenometer/stenometer/auth"
+	"github.com/stenometer/stenometer/idempotency"
 	"github.com/stenometer/stenometer/limits"
 )
 
@@ -71,6 +72,8 @@ type Options struct {
 	Now      func() time.Time
 	// Origins are those whose pages may call from a browser, each as browsers write it.
 	Origins []string
+	// Keys remember answers of costly requests; nil in tables of which no handler is called.
+	Keys *idempotency.Keys
 	// Dry replaces each row's handler by one that answers 204 with X-Reached, behind the same guards: the probe
 	// walks such a table.
 	Dry bool
@@ -100,6 +103,8 @@ type Row struct {
 	LongAnswer bool
 	// Weighs is the member of the body whose distinct ids are the request's weight; empty for rows that weigh one.
 	Weighs string
+	// Idempotent rows work a request with an Idempotency-Key once.
+	Idempotent bool
 	// Uncounted rows are probes: no limit applies.
 	Uncounted bool
 }
@@ -114,6 +119,7 @@ type Table struct {
 	logger   *slog.Logger
 	now      func() time.Time
 	cors     *cors
+	keys     *idempotency.Keys
 	dry      bool
 	leaveOut func(row Row, guard echo.MiddlewareFunc) echo.MiddlewareFunc
 
@@ -132,7 +138,7 @@ type Table struct {
 func New(o Options) *Table {
 	t := &Table{
 		echo: echo.New(), guard: o.Guard, metrics: o.Metrics, logger: o.Logger, now: o.Now,
-		cors: newCORS(o.Origins), dry: o.Dry, leaveOut: o.leaveOut,
+		cors: newCORS(o.Origins), keys: o.Keys, dry: o.Dry, leaveOut: o.leaveOut,
 		bounds: o.Bounds, timeouts: o.Timeouts.withDefaults(),
 		literal: make(map[string][]string), shapes: make(map[string]string), declared: make(map[string]bool),
 		quiet: make(map[string]bool),

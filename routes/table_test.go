@@ -89,7 +89,7 @@ func TestTheTableShowsItsGuards(t *testing.T) {
 		"every answer 401: auth_failures 1000 per 1m0s, counts all requests",
 		"GET /healthz public scopes=- category=- body=2097152 anyone: load balancers have no token uncounted",
 		"POST /api/v1/recordings/:recording/transcribe token scopes=process category=process body=2097152 a token with the scope, or a session" +
-			" account_process 1000 per 1m0s, counts token requests token_process off, counts token requests organization_ai",
+			" works a request with an Idempotency-Key once account_process 1000 per 1m0s, counts token requests token_process off, counts token requests organization_ai",
 		"session_address 1000 per 1h0m0s; 5000 per 24h0m0s, counts session requests",
 		"token_create 1000 per 1m0s, counts all requests, taken by the story",
 		"GET /api/v1/users/me token scopes=any valid token category=read body=2097152 any valid token or session",

@@ -15,6 +15,7 @@ import (
 	v1 "github.com/stenometer/stenometer/api/v1"
 	"github.com/stenometer/stenometer/auth"
 	"github.com/stenometer/stenometer/config"
+	"github.com/stenometer/stenometer/idempotency"
 	"github.com/stenometer/stenometer/jobs"
 	"github.com/stenometer/stenometer/limits"
 	"github.com/stenometer/stenometer/media"
@@ -34,6 +35,11 @@ const (
 	// slotLife is how long a job slot outlives a dead process. Whoever takes its jobs over waits for their slots too,
 	// so it stays well below the half minute within which a killed process's work is resumed.
 	slotLife = 15 * time.Second
+
+	// keyLife is how long the answer to a request with an idempotency key is kept. A request is believed to be worked
+	// on for as long as a handler may run, and keyMargin for what follows it.
+	keyLife   = 24 * time.Hour
+	keyMargin = 10 * time.Second
 	// watchEvery is how often a worker asks whether its work is still wanted: a deletion stops it within that.
 	watchEvery = time.Second
 	// workTimeout bounds one attempt at a transcription, however long the audio and slow the engine.
@@ -74,7 +80,12 @@ func (s *Server) join() error {
 		Now: s.now, Logger: logger, Ignored: s.metrics.ForwardedIgnored,
 	})
 	guard := auth.NewGuard(s.guardOptions(addresses))
-	s.table = routes.New(tableOptions(s.config, guard, s.metrics, logger, s.now))
+	s.keys = idempotency.New(s.db, idempotency.Options{
+		Life: keyLife, Hold: s.config.HandlerTimeout + keyMargin, SweepEvery: time.Hour, Now: s.now, Logger: logger,
+	})
+	options := tableOptions(s.config, guard, s.metrics, logger, s.now)
+	options.Keys = s.keys
+	s.table = routes.New(options)
 	described := openapi.New()
 	Declare(s.table, Parts{
 		Health:   &health.API{Ready: s.watch.report},
@@ -198,6 +209,7 @@ func (s *Server) parts() []part {
 		{"the figures' watch", s.figures.Start, func(context.Context) error { s.figures.Stop(); return nil }},
 		{"the credentials' watch", always(s.tokens.Start), s.tokens.Stop},
 		{"the sessions' sweep", always(s.accounts.Start), func(context.Context) error { s.accounts.Stop(); return nil }},
+		{"the idempotency keys' sweep", always(s.keys.Start), func(context.Context) error { s.keys.Stop(); return nil }},
 		{"the metrics", s.startMetrics, s.stopMetrics},
 		{"the job queue", s.jobs.Start, s.jobs.Stop},
 		{"the recordings' sweep", always(s.recordings.Start), s.recordings.Stop},

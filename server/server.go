@@ -17,6 +17,7 @@ import (
 
 	"github.com/stenometer/stenometer/accounts"
 	"github.com/stenometer/stenometer/config"
+	"github.com/stenometer/stenometer/idempotency"
 	"github.com/stenometer/stenometer/jobs"
 	"github.com/stenometer/stenometer/limits"
 	"github.com/stenometer/stenometer/metrics"
@@ -61,6 +62,7 @@ type Server struct {
 	tokens     *tokens.Tokens
 	accounts   *accounts.Accounts
 	recordings *recordings.Recordings
+	keys       *idempotency.Keys
 	table      *routes.Table
 	watch      *watch
 

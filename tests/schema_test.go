@@ -36,12 +36,14 @@ var rows = []any{
 	models.ExternalRef{},
 	models.PublicShare{},
 	models.RecordingEvent{},
+	models.IdempotencyKey{},
+	models.IdempotencyEffect{},
 	models.OutboxEvent{},
 	models.Process{},
 }
 
 // rowFiles are where the structs of tables stand.
-var rowFiles = []string{"rows.go", "belongings.go"}
+var rowFiles = []string{"rows.go", "belongings.go", "idempotency.go"}
 
 // rowless are tables without a struct: goose's own, and those that only functions of PostgreSQL touch.
 var rowless = []string{"goose_db_version", "limit_counters", "limit_leases", "limit_epochs"}
