@@ -93,6 +93,11 @@ func maybeAbsent(field reflect.StructField) bool {
 	return strings.Contains(options, "omitempty") || strings.Contains(options, "omitzero")
 }
 
+// maybeNull tells whether a member that may be absent may also be there and null: a pointer to a pointer.
+func maybeNull(typ reflect.Type) bool {
+	return typ.Kind() == reflect.Pointer && typ.Elem().Kind() == reflect.Pointer
+}
+
 // settleNull takes null away where it cannot stand: in parameters, which are absent or text, and in lists and maps,
 // which handlers write empty, but for those tagged nullable. What may be absent is never null in an answer.
 func settleNull(params jsonschema.InterceptPropParams) {
@@ -107,7 +112,7 @@ func settleNull(params jsonschema.InterceptPropParams) {
 	_, isOptional := reflect.Zero(params.Field.Type).Interface().(optional)
 	kind := params.Field.Type.Kind()
 	if operation.ProcessingIn() != openapi.InBody || params.Field.Tag.Get("formData") != "" ||
-		kind == reflect.Slice || kind == reflect.Map || operation.IsProcessingResponse() && maybeAbsent(params.Field) {
+		kind == reflect.Slice || kind == reflect.Map || operation.IsProcessingResponse() && maybeAbsent(params.Field) && !maybeNull(params.Field.Type) {
 		params.PropertySchema.RemoveType(jsonschema.Null)
 	}
 	if isOptional && params.Field.Tag.Get("nullable") != "false" {
