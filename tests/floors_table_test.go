@@ -87,7 +87,7 @@ var libraryFloors = []libraryFloor{
 	{"github.com/riverqueue/river", []string{"jobs", "recordings"}, "only jobs and the workers know the queue"},
 	{"github.com/alexedwards/scs", []string{"accounts"}, "sessions belong to accounts"},
 	{"github.com/prometheus/", []string{"metrics"}, "others declare what they count, metrics keeps it"},
-	{"github.com/swaggest/", []string{"routes"}, "the API's document is made of the route table"},
+	{"github.com/swaggest/", []string{"routes"}, "routes makes the document of the API"},
 	{"os/exec", []string{"media"}, "media is the only starter of child processes: it bounds them"},
 }
 
