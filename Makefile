@@ -2,11 +2,12 @@
 SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format vet lint build golden soak mutate bench
+.PHONY: help go-flags demo test check format vet lint build golden soak mutate bench
 
 # The one place where the build is set: the Dockerfile and CI build by these targets. The embedded SQLite is C, so
-# cgo is on. No build tags are needed; one that is goes into GOFLAGS here, so that vet, lint and tests see it too.
+# cgo is on; the tag gives it FTS5, which search needs. It is in GOFLAGS so that vet, lint and tests see it too.
 export CGO_ENABLED := 1
+export GOFLAGS := $(strip $(shell go env GOFLAGS) -tags=sqlite_fts5)
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 # Go's own stamp is off: it fails the build where git mistrusts the clone, as root does one that another user made.
 GO_BUILD := go build -buildvcs=false -trimpath -ldflags '-X main.version=$(VERSION)'
@@ -17,6 +18,10 @@ GOLANGCI_LINT ?= go tool -modfile=tools/go.mod golangci-lint
 
 # How many proxies of ours stand in front of a server started here: none.
 export TRUSTED_PROXY_COUNT ?= 0
+
+# What scripts/with-services builds with.
+go-flags:
+	@echo '$(GOFLAGS)'
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)

@@ -117,13 +117,16 @@ type User struct {
 	Username       string
 	Role           string
 	InstanceAdmin  bool
-	CreatedAt      time.Time
+	// AutoSummarization is whether its recordings are summarized by themselves; unless it chose otherwise they are.
+	AutoSummarization bool
+	CreatedAt         time.Time
 }
 
 func view(row models.User) User {
 	return User{
 		ID: row.ID, OrganizationID: row.OrganizationID, Email: row.Email, Username: row.Username,
 		Role: row.Role, InstanceAdmin: row.InstanceAdmin, CreatedAt: row.CreatedAt,
+		AutoSummarization: row.AutoSummarization == nil || *row.AutoSummarization,
 	}
 }
 

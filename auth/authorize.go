@@ -24,6 +24,17 @@ func (g *Guard) authorize(p Principal, rule rule) error {
 	return nil
 }
 
+// Require refuses, as the guard of the row would, a credential that lacks one of the scopes. It is for rows where what
+// the body asks for needs more than the row does, and is asked before anything changes.
+func (p Principal) Require(scopes ...Scope) error {
+	for _, scope := range scopes {
+		if p.userID == 0 || !p.scopes.Has(scope) {
+			return insufficientScope(p, scopes)
+		}
+	}
+	return nil
+}
+
 func insufficientScope(p Principal, required []Scope) error {
 	names := make([]string, 0, len(required))
 	for _, scope := range required {

@@ -50,6 +50,9 @@ func (p Principal) Via() Via { return p.via }
 // MayRead reports whether titles and texts may stand in an answer to this caller: content follows its scope.
 func (p Principal) MayRead() bool { return p.userID != 0 && p.scopes.Has(Read) }
 
+// MayPublish reports whether the caller's role lets it make public links.
+func (p Principal) MayPublish() bool { return p.userID != 0 && MayPublish(p.role) }
+
 // Token is what a TokenFinder knows of a credential and its owner. Validity is judged by the Guard at each
 // request, never remembered.
 type Token struct {

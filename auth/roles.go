@@ -1,11 +1,13 @@
 package auth
 
-// Role is one row of the table of roles. What a role may do beyond its own work is decided where those things
-// are built; here is which names exist and which of them a new account may get.
+// Role is one row of the table of roles: which names exist, which of them a new account may get, and what each may do
+// beyond its own work.
 type Role struct {
 	Name string
 	// Assignable roles can be given to an account; the others are only found in rows that came from elsewhere.
 	Assignable bool
+	// Publish is the verb of making public links, and of those that are there going on to work.
+	Publish bool
 }
 
 // The roles that may be assigned.
@@ -18,13 +20,13 @@ const (
 // Roles lists every role that a row may hold.
 func Roles() []Role {
 	return []Role{
-		{RoleAdmin, true},
-		{"owner", false},
-		{"manager", false},
-		{RoleEditor, true},
-		{"contributor", false},
-		{RoleViewer, true},
-		{"approver", false},
+		{Name: RoleAdmin, Assignable: true, Publish: true},
+		{Name: "owner", Publish: true},
+		{Name: "manager", Publish: true},
+		{Name: RoleEditor, Assignable: true, Publish: true},
+		{Name: "contributor"},
+		{Name: RoleViewer, Assignable: true},
+		{Name: "approver", Publish: true},
 	}
 }
 
@@ -37,4 +39,14 @@ func AssignableRoles() []string {
 		}
 	}
 	return names
+}
+
+// MayPublish reports whether a role has the verb publish. A name that is no role has none of the verbs.
+func MayPublish(role string) bool {
+	for _, row := range Roles() {
+		if row.Name == role {
+			return row.Publish
+		}
+	}
+	return false
 }

@@ -93,7 +93,13 @@ type Config struct {
 	SweepInterval time.Duration `env:"SWEEP_INTERVAL_SECONDS" default:"3600" rule:"0..604800" doc:"How often the server looks for leftover files; 0 never looks."`
 	SweepAge      time.Duration `env:"SWEEP_AGE_HOURS" default:"24" rule:"0.001..8760" doc:"Age below which a file is never taken for a leftover. Longer than any upload takes."`
 	SweepRemove   bool          `env:"SWEEP_REMOVE" default:"true" doc:"Whether leftovers are removed, or only reported."`
-	LogLevel      slog.Level    `env:"LOG_LEVEL" default:"info" rule:"debug|info|warn|error" doc:"The least important message that is logged."`
+	ChangesSettle time.Duration `env:"RECORDING_CHANGES_SETTLE_MILLISECONDS" default:"2000" rule:"10..60000" doc:"How long a change of a recording waits before the feed of changes tells it. Longer than the clocks of two servers differ."`
+	TombstoneLife time.Duration `env:"RECORDING_TOMBSTONE_DAYS" default:"90" rule:"0.001..3650" doc:"How long the feed of changes remembers that a recording was deleted; who last followed it before that must begin a full pass. What is older is forgotten every SWEEP_INTERVAL_SECONDS."`
+
+	PublicSharing bool `env:"ENABLE_PUBLIC_SHARING" default:"true" doc:"Whether recordings may be shared by a public link, at PUBLIC_URL. Switched off, or without that address, links that were made lead nowhere."`
+	AudioRedirect bool `env:"AUDIO_REDIRECT" default:"false" doc:"With files in S3: whether a request for audio is sent on to the storage, by an address that gives the file to anybody for a minute, rather than streamed through the server. The page of a public link streams always."`
+
+	LogLevel slog.Level `env:"LOG_LEVEL" default:"info" rule:"debug|info|warn|error" doc:"The least important message that is logged."`
 
 	// set are the variables that the operator gave a value.
 	set map[string]bool

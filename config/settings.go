@@ -96,6 +96,8 @@ func number(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
 // unitOfName is the unit that ends a duration's variable: SHUTDOWN_TIMEOUT_SECONDS.
 func unitOfName(variable string) (unit time.Duration, plural string) {
 	switch variable[strings.LastIndexByte(variable, '_')+1:] {
+	case "DAYS":
+		return 24 * time.Hour, "days"
 	case "HOURS":
 		return time.Hour, "hours"
 	case "MILLISECONDS":

@@ -87,7 +87,7 @@ func (k *Keys) Claim(ctx context.Context, account int64, key, fingerprint string
 		claim.id = row.ID
 		switch {
 		case row.Fingerprint != fingerprint:
-			return problems.New(problems.IdempotencyKeyReused, "The idempotency key was used for another request.")
+			return reused()
 		case row.Status != nil:
 			claim.Kept = &Answer{*row.Status, row.ContentType, row.Answer}
 			return nil
@@ -102,7 +102,8 @@ func (k *Keys) Claim(ctx context.Context, account int64, key, fingerprint string
 	return claim, nil
 }
 
-// locked gives the row of a key, made if there is none, and locked until the transaction ends.
+// locked gives the row of a key, made if there is none, and locked until the transaction ends. A holder that is not
+// empty holds the row that was made for it.
 func (k *Keys) locked(tx *gorm.DB, account int64, key, fingerprint, holder string) (models.IdempotencyKey, error) {
 	now := k.Now().UTC()
 	mine := tx.Where("user_id = ? AND idempotency_key = ?", account, key)
@@ -121,7 +122,7 @@ func (k *Keys) locked(tx *gorm.DB, account int64, key, fingerprint, holder strin
 	if err := mine.Clauses(clause.Locking{Strength: clause.LockingStrengthUpdate}).Take(&found).Error; err != nil {
 		return row, fmt.Errorf("read the key: %w", err)
 	}
-	if found.Holder != holder {
+	if holder == "" || found.Holder != holder {
 		return found, nil
 	}
 	return found, k.hold(tx, found.ID, holder)

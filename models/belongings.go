@@ -52,6 +52,7 @@ type Speaker struct {
 	LastUsedAt *time.Time
 	CreatedAt  time.Time
 	UpdatedAt  time.Time
+	DeletedAt  *time.Time // unseen from then on; the row stays until no transcript refers to it
 }
 
 // ExternalRef is what a recording is called in another system, as its account noted it.

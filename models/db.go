@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -39,6 +40,8 @@ type DB struct {
 	pool *pgxpool.Pool
 	// guard keeps other processes out while the tables change.
 	guard guard
+	// began is when the transaction under way began; only SQLite has no more than one.
+	began atomic.Pointer[time.Time]
 }
 
 // Transaction runs change in one writing transaction: all of it is kept, or none. Only tx may be used inside:
@@ -47,7 +50,14 @@ type DB struct {
 func (db *DB) Transaction(ctx context.Context, change func(tx *gorm.DB) error) error {
 	ctx, cancel := context.WithTimeout(ctx, TransactionTimeout)
 	defer cancel()
-	return db.write.WithContext(ctx).Transaction(change)
+	began := new(time.Time)
+	// Only its own mark: the next transaction may have begun before this one hears that it has committed.
+	defer db.began.CompareAndSwap(began, nil)
+	return db.write.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+		*began = time.Now()
+		db.began.Store(began)
+		return change(tx)
+	})
 }
 
 // SQLTx is the database/sql transaction under tx, for libraries that know no gorm.

@@ -22,6 +22,9 @@ func (db *DB) Migrate(ctx context.Context, further ...func(ctx context.Context, 
 		if err != nil {
 			return err
 		}
+		if err := db.searchable(ctx); err != nil {
+			return err
+		}
 		if _, err := provider.Up(ctx); err != nil {
 			return err
 		}

@@ -9,6 +9,7 @@ import (
 	"gocloud.dev/gcerrors"
 
 	"github.com/stenometer/stenometer/auth"
+	"github.com/stenometer/stenometer/models"
 	"github.com/stenometer/stenometer/problems"
 )
 
@@ -31,7 +32,11 @@ func (s *Recordings) OpenAudio(ctx context.Context, p auth.Principal, id int64) 
 	if err != nil {
 		return nil, err
 	}
-	if row.StorageKey == "" || row.AudioDeletedAt != nil {
+	return s.openAudio(ctx, row)
+}
+
+func (s *Recordings) openAudio(ctx context.Context, row models.Recording) (*Audio, error) {
+	if !hasAudio(row) {
 		return nil, noAudio()
 	}
 	reader, err := s.Files.NewReader(ctx, row.StorageKey, nil)
@@ -42,8 +47,40 @@ func (s *Recordings) OpenAudio(ctx context.Context, p auth.Principal, id int64) 
 	if err != nil {
 		return nil, storageProblem("open the audio", err)
 	}
-	audio := &Audio{
-		ReadSeekCloser: reader, Size: reader.Size(), SHA256: row.SHA256, StoredAt: row.CreatedAt,
+	audio := audioOf(row)
+	audio.ReadSeekCloser, audio.Size = reader, reader.Size()
+	return &audio, nil
+}
+
+// AudioAddress is where the storage itself gives the file of a recording of the caller's own, for a minute and under
+// the name and type that as makes of what is known of it; "" where the server sends it.
+func (s *Recordings) AudioAddress(
+	ctx context.Context, p auth.Principal, id int64, as func(audio Audio) (disposition, mimeType string),
+) (string, error) {
+	if s.SignAudio == nil {
+		return "", nil
+	}
+	row, err := s.owned(s.db.Read.WithContext(ctx), p, id)
+	if err != nil {
+		return "", err
+	}
+	if !hasAudio(row) {
+		return "", noAudio()
+	}
+	disposition, mimeType := as(audioOf(row))
+	address, err := s.SignAudio(ctx, row.StorageKey, disposition, mimeType)
+	if err != nil {
+		return "", storageProblem("sign the address of the audio", err)
+	}
+	return address, nil
+}
+
+func hasAudio(row models.Recording) bool { return row.StorageKey != "" && row.AudioDeletedAt == nil }
+
+// audioOf is what is known of the file before it is opened.
+func audioOf(row models.Recording) Audio {
+	audio := Audio{
+		SHA256: row.SHA256, StoredAt: row.CreatedAt,
 		Name: fmt.Sprintf("recording-%d", row.ID), MimeType: "application/octet-stream",
 	}
 	if row.OriginalFilename != nil {
@@ -52,7 +89,7 @@ func (s *Recordings) OpenAudio(ctx context.Context, p auth.Principal, id int64) 
 	if row.MimeType != nil {
 		audio.MimeType = *row.MimeType
 	}
-	return audio, nil
+	return audio
 }
 
 func noAudio() *problems.Error {

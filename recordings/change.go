@@ -3,6 +3,7 @@ package recordings
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -50,19 +51,9 @@ func (s *Recordings) change(
 	edit func(tx *gorm.DB, row *models.Recording) ([]Field, error),
 ) (models.Recording, error) {
 	var row models.Recording
-	err := s.db.Transaction(ctx, func(tx *gorm.DB) error {
-		var err error
-		if row, err = s.owned(tx.Clauses(clause.Locking{Strength: clause.LockingStrengthUpdate}), p, id); err != nil {
-			return err
-		}
-		if match != nil && !match(row.UpdatedAt) {
-			return problems.New(problems.PreconditionFailed, "The recording has been changed since; read it again.")
-		}
-		fields, err := edit(tx, &row)
-		if err != nil || len(fields) == 0 {
-			return err
-		}
-		return s.changed(tx, &row, fields...)
+	err := s.db.Transaction(ctx, func(tx *gorm.DB) (err error) {
+		row, err = s.changeWithin(tx, p, id, match, edit)
+		return err
 	})
 	if err != nil {
 		return models.Recording{}, unavailable(attempt, err)
@@ -70,26 +61,81 @@ func (s *Recordings) change(
 	return row, nil
 }
 
+// changeWithin is change in a transaction that has something else to do before the row is locked.
+func (s *Recordings) changeWithin(
+	tx *gorm.DB, p auth.Principal, id int64, match Match, edit func(tx *gorm.DB, row *models.Recording) ([]Field, error),
+) (models.Recording, error) {
+	row, err := s.owned(locking(tx), p, id)
+	if err != nil {
+		return models.Recording{}, err
+	}
+	if match != nil && !match(row.UpdatedAt) {
+		return models.Recording{}, problems.New(problems.PreconditionFailed, "The recording has been changed since; read it again.")
+	}
+	fields, err := edit(tx, &row)
+	if err != nil || len(fields) == 0 {
+		return row, err
+	}
+	return row, s.changed(tx, &row, fields...)
+}
+
 // changed moves updated_at of a recording that the transaction has changed, and announces the fields. Every change
 // that callers can see goes through it: who asks for what is new since a moment misses nothing.
 func (s *Recordings) changed(tx *gorm.DB, row *models.Recording, fields ...Field) error {
 	row.UpdatedAt = later(row.UpdatedAt, s.moment())
-	err := tx.Model(&models.Recording{}).Where("id = ?", row.ID).UpdateColumn("updated_at", row.UpdatedAt).Error
-	if err != nil {
+	if err := moveTo(tx, row.UpdatedAt, nil, row.ID); err != nil {
+		return err
+	}
+	return webhooks.Announce(tx, updated(row, fields))
+}
+
+// moveTo sets updated_at of recordings, and further columns.
+func moveTo(tx *gorm.DB, at time.Time, columns map[string]any, ids ...int64) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	all := map[string]any{"updated_at": at}
+	maps.Copy(all, columns)
+	if err := tx.Model(&models.Recording{}).Where("id IN ?", ids).UpdateColumns(all).Error; err != nil {
 		return fmt.Errorf("move updated_at: %w", err)
 	}
+	return nil
+}
+
+// updated tells receivers which fields of the row were changed.
+func updated(row *models.Recording, fields []Field) webhooks.Event {
 	names := make([]string, len(fields))
 	for i, field := range fields {
 		names[i] = string(field)
 	}
 	slices.Sort(names)
-	return webhooks.Announce(tx, webhooks.Event{
+	return webhooks.Event{
 		Type: webhooks.RecordingUpdated, OrganizationID: row.OrganizationID, UserID: row.UserID, RecordingID: row.ID,
 		Data: map[string]any{
 			"recording_id": row.ID, "title": row.Title, "fields_changed": slices.Compact(names), "updated_at": row.UpdatedAt,
 		},
 		OccurredAt: row.UpdatedAt,
-	})
+	}
+}
+
+// moved locks the row and gives its title and the moment of the change that the transaction is about to make of it,
+// for work that announces its change under a name of its own; people go on editing what is worked on. ok is false
+// when the recording is gone.
+func (s *Recordings) moved(tx *gorm.DB, id int64) (title *string, at time.Time, ok bool, err error) {
+	var rows []models.Recording
+	err = locking(tx).Select("title", "updated_at").Where("id = ?", id).Limit(1).Find(&rows).Error
+	if err != nil {
+		return nil, time.Time{}, false, fmt.Errorf("lock the recording: %w", err)
+	}
+	if len(rows) == 0 {
+		return nil, time.Time{}, false, nil
+	}
+	return rows[0].Title, later(rows[0].UpdatedAt, s.moment()), true, nil
+}
+
+// locking is tx for the one query that follows, whose rows nobody else changes until the transaction is over.
+func locking(tx *gorm.DB) *gorm.DB {
+	return tx.Clauses(clause.Locking{Strength: clause.LockingStrengthUpdate})
 }
 
 // later is now, or just after before where the clock did not move on: two changes never bear the same moment.

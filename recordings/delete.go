@@ -32,6 +32,10 @@ func (s *Recordings) Delete(ctx context.Context, p auth.Principal, id int64) err
 		if gone.RowsAffected == 0 {
 			return notFound()
 		}
+		at, err := s.bury(tx, row, ReasonDeleted)
+		if err != nil {
+			return err
+		}
 		if row.StorageKey != "" {
 			if _, err := s.Queue.Enqueue(ctx, tx, EraseMediaArgs{StorageKey: row.StorageKey}, nil); err != nil {
 				return fmt.Errorf("enqueue the erasure: %w", err)
@@ -39,7 +43,7 @@ func (s *Recordings) Delete(ctx context.Context, p auth.Principal, id int64) err
 		}
 		return webhooks.Announce(tx, webhooks.Event{
 			Type: webhooks.RecordingDeleted, OrganizationID: row.OrganizationID, UserID: row.UserID, RecordingID: row.ID,
-			Data: map[string]any{"recording_id": row.ID, "title": row.Title}, OccurredAt: s.moment(),
+			Data: map[string]any{"recording_id": row.ID, "title": row.Title}, OccurredAt: at,
 		})
 	})
 	if err != nil {

@@ -18,7 +18,6 @@ const (
 	maxHints        = 10_000
 	maxModel        = 120
 	maxSpeakers     = 100
-	maxTagIDs       = 100
 )
 
 // Hints is what a caller may tell the speech engine. A nil hint was not given.
@@ -89,13 +88,6 @@ func checkText(name, value string, bound int) error {
 	return nil
 }
 
-// Ignored is what an upload asked for and did not get: tags and folders that the caller has not. Ids that are
-// numbers are numbers, others text as sent.
-type Ignored struct {
-	TagIDs   []any
-	FolderID any
-}
-
 // about is what the fields of an upload say about the recording.
 type about struct {
 	title        string // "" for none
@@ -103,12 +95,15 @@ type about struct {
 	participants *string
 	meetingDate  *time.Time
 	hints        Hints
-	ignored      Ignored
+	wanted       wanted
+	refs         []ExternalRef
+	// key is that of the request; empty for none.
+	key string
 }
 
 // readAbout checks the fields of an upload, in the order of the contract. It is asked twice where fields come
 // before the file: a fault is told before gigabytes were taken.
-func readAbout(fields form) (about, error) {
+func readAbout(headerKey string, fields form) (about, error) {
 	var read about
 	if participants := fields.text("participants"); participants != "" {
 		if err := checkText("participants", participants, maxParticipants); err != nil {
@@ -116,11 +111,14 @@ func readAbout(fields form) (about, error) {
 		}
 		read.participants = &participants
 	}
-	read.ignored = readIgnored(fields)
-	if strings.EqualFold(fields.text("strict"), "true") && (len(read.ignored.TagIDs) > 0 || read.ignored.FolderID != nil) {
-		return about{}, problems.New(problems.InvalidParameter, "The tags or the folder do not exist, and strict is true.").
-			With("ignored", map[string]any{"tag_ids": read.ignored.TagIDs, "folder_id": read.ignored.FolderID})
+	var err error
+	if read.refs, err = readRefs(fields); err != nil {
+		return about{}, err
 	}
+	if read.key, err = uploadKey(headerKey, fields); err != nil {
+		return about{}, err
+	}
+	read.wanted = readWanted(fields)
 	read.title = fields.text("title")
 	if err := checkText("title", read.title, maxTitle); err != nil {
 		return about{}, err
@@ -140,13 +138,9 @@ func readAbout(fields form) (about, error) {
 	return read, nil
 }
 
+// readHints reads the hints of a form. Forms send blank fields for what was not filled in.
 func readHints(fields form) Hints {
-	text := func(name string) *string {
-		if value, sent := fields[name]; sent {
-			return &value
-		}
-		return nil
-	}
+	text := func(name string) *string { return optional(fields.text(name)) }
 	number := func(name string) *int {
 		if value, err := strconv.Atoi(fields.text(name)); err == nil {
 			return &value
@@ -173,28 +167,4 @@ func readMeetingDate(fields form) *time.Time {
 		return &at
 	}
 	return nil
-}
-
-// readIgnored collects the tags and the folder that were asked for: there are neither.
-func readIgnored(fields form) Ignored {
-	ignored := Ignored{TagIDs: []any{}}
-	for n := range maxTagIDs {
-		if id := fields.text("tag_ids[" + strconv.Itoa(n) + "]"); id != "" {
-			ignored.TagIDs = append(ignored.TagIDs, idAsSent(id))
-		}
-	}
-	if id := fields.text("tag_id"); id != "" && len(ignored.TagIDs) == 0 {
-		ignored.TagIDs = append(ignored.TagIDs, idAsSent(id))
-	}
-	if id := fields.text("folder_id"); id != "" {
-		ignored.FolderID = idAsSent(id)
-	}
-	return ignored
-}
-
-func idAsSent(id string) any {
-	if number, err := strconv.ParseInt(id, 10, 64); err == nil {
-		return number
-	}
-	return strings.ToValidUTF8(id, "\uFFFD")
 }

@@ -14,6 +14,7 @@ type Detail struct {
 	// Transcription is the transcript for reading, nil where there is none or the caller may not read.
 	Transcription *string
 	Copies        []Copy
+	Events        []CalendarEvent
 }
 
 // Find gives a recording of the caller's own; withTranscript asks for its text too.
@@ -29,6 +30,9 @@ func (s *Recordings) Find(ctx context.Context, p auth.Principal, id int64, withT
 	}
 	detail := Detail{Recording: shown[0]}
 	if detail.Copies, err = copies(db, p, row); err != nil {
+		return Detail{}, err
+	}
+	if detail.Events, err = eventsOf(db, p, id); err != nil {
 		return Detail{}, err
 	}
 	if withTranscript && p.MayRead() {

@@ -58,8 +58,12 @@ func (s *Recordings) transcribe(ctx context.Context, row *models.Recording, toke
 	if err != nil {
 		return result{}, s.later(ctx, "note the length", err)
 	}
+	hinted, err := s.hinted(ctx, *row)
+	if err != nil {
+		return result{}, err
+	}
 	began := s.Now()
-	transcript, err := s.Transcriber.Transcribe(ctx, speech.Audio{Path: path, Info: info, Length: length}, requestOf(*row))
+	transcript, err := s.Transcriber.Transcribe(ctx, speech.Audio{Path: path, Info: info, Length: length}, requestOf(hinted))
 	if err != nil {
 		return result{}, err
 	}
@@ -108,8 +112,15 @@ func (s *Recordings) finish(ctx context.Context, row models.Recording, token str
 	defer cancel()
 	now := s.moment()
 	err := s.persist(ctx, func(tx *gorm.DB) error {
-		err := s.end(tx, row.ID, token, map[string]any{
-			"status": StatusCompleted, "completed_at": now, "updated_at": now, "error_message": nil, "error_code": nil,
+		title, moved, ok, err := s.moved(tx, row.ID)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			return errNotWanted
+		}
+		err = s.end(tx, row.ID, token, map[string]any{
+			"status": StatusCompleted, "completed_at": now, "updated_at": moved, "error_message": nil, "error_code": nil,
 			"processing_seconds":             max(0, now.Sub(began).Seconds()),
 			"transcription_duration_seconds": int64(math.Round(done.took.Seconds())),
 		})
@@ -119,7 +130,7 @@ func (s *Recordings) finish(ctx context.Context, row models.Recording, token str
 		if err := storeTranscript(tx, row.ID, now, done); err != nil {
 			return err
 		}
-		row.UpdatedAt = now
+		row.Title, row.UpdatedAt = title, moved
 		return s.announce(tx, webhooks.TranscriptionCompleted, row, map[string]any{
 			"language":                       optional(done.transcript.Language),
 			"audio_duration_seconds":         done.length.Seconds(),
@@ -199,22 +210,22 @@ func storeTranscript(tx *gorm.DB, id int64, now time.Time, done result) error {
 // fail ends the transcription that the job was for, if the recording still waits for it: the reason is told in our
 // words, the audio stays.
 func (s *Recordings) fail(ctx context.Context, id, jobID int64, cause error) error {
-	now := s.moment()
 	code, message := reason(cause)
 	err := s.db.Transaction(ctx, func(tx *gorm.DB) error {
 		var rows []models.Recording
-		err := tx.Where("id = ? AND job_id = ? AND status IN ?", id, jobID, unfinished()).Limit(1).Find(&rows).Error
+		err := locking(tx).Where("id = ? AND job_id = ? AND status IN ?", id, jobID, unfinished()).Limit(1).Find(&rows).Error
 		if err != nil || len(rows) == 0 {
 			return err
 		}
+		moved := later(rows[0].UpdatedAt, s.moment())
 		failed := tx.Model(&rows[0]).Where("job_id = ?", jobID).UpdateColumns(map[string]any{
-			"status": StatusFailed, "error_code": code, "error_message": message, "updated_at": now,
+			"status": StatusFailed, "error_code": code, "error_message": message, "updated_at": moved,
 			"work_token": "", "job_id": 0,
 		})
 		if failed.Error != nil || failed.RowsAffected == 0 {
 			return failed.Error
 		}
-		rows[0].UpdatedAt = now
+		rows[0].UpdatedAt = moved
 		return s.announce(tx, webhooks.TranscriptionFailed, rows[0], map[string]any{"error": message})
 	})
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 const (
 	// maxFieldBytes bounds the names and values of all fields together.
 	maxFieldBytes = 1 << 20
-	// maxParts bounds the number of parts, the file included.
-	maxParts = 100
+	// maxParts bounds the number of parts, the file included: a hundred tags and every other field find room.
+	maxParts = 150
 	// maxFramingBytes is what boundaries and part headers may take beyond the fields: a part's headers alone may
 	// be ten megabytes as far as mime/multipart is concerned.
 	maxFramingBytes = 256 << 10

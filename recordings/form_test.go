@@ -184,7 +184,7 @@ func FuzzReadForm(f *testing.F) {
 		if total > maxFieldBytes || len(fields) > maxParts {
 			t.Fatalf("%d fields of %d bytes were read", len(fields), total)
 		}
-		if said, err := readAbout(fields); err == nil && len([]rune(said.title)) > maxTitle {
+		if said, err := readAbout("", fields); err == nil && len([]rune(said.title)) > maxTitle {
 			t.Fatalf("a title of %d characters was accepted", len([]rune(said.title)))
 		}
 		if shown := label(name); shown == "" || len([]rune(shown)) > maxLabelRunes || strings.ContainsAny(shown, "/\\\r\n\x00\u202e") {

@@ -2,6 +2,7 @@ package recordings
 
 import (
 	"context"
+	"reflect"
 	"strings"
 	"time"
 
@@ -23,6 +24,11 @@ type Filter struct {
 	Page, PerPage int
 	// None lists nothing: a filter on something that this account cannot have.
 	None bool
+	// Tag and Folder are ids, 0 for any; NoFolder keeps those in no folder.
+	Tag, Folder int64
+	NoFolder    bool
+	// Ref keeps what the caller calls so in another system; nil for any, without a Kind of any kind.
+	Ref *RefFilter
 	// Statuses are those to keep; empty keeps all.
 	Statuses []string
 	// Text must be in the title or the participants, in any case; it is taken letter by letter.
@@ -39,6 +45,9 @@ type Filter struct {
 	SortBy    string
 	Ascending bool
 }
+
+// RefFilter is a reference to another system that is looked for.
+type RefFilter struct{ System, Kind, Ref string }
 
 // Page is one page of a list.
 type Page struct {
@@ -58,32 +67,81 @@ func (s *Recordings) List(ctx context.Context, p auth.Principal, filter Filter) 
 		return page, nil
 	}
 	db := s.db.Read.WithContext(ctx)
-	query := filter.apply(db.Model(&models.Recording{}).Where("user_id = ?", p.UserID()))
-	if err := query.Session(&gorm.Session{}).Count(&page.Total).Error; err != nil {
-		return Page{}, unavailable("count the recordings", err)
+	query := filter.apply(db.Model(&models.Recording{}).Where("user_id = ?", p.UserID()), p)
+	var err error
+	if page.Total, err = total(db, query, p, filter); err != nil {
+		return Page{}, err
 	}
 	skip := int64(page.Page-1) * int64(page.PerPage)
 	if skip >= page.Total {
 		return page, nil
 	}
-	var rows []models.Recording
-	err := query.Order(filter.order()).Offset(int(skip)).Limit(page.PerPage).Find(&rows).Error
-	if err != nil {
+	// Ids first: a deep page then walks over the entries of an index instead of over the rows, which it would sort.
+	var ids []int64
+	if err := query.Order(filter.order()).Offset(int(skip)).Limit(page.PerPage).Pluck("id", &ids).Error; err != nil {
 		return Page{}, unavailable("list the recordings", err)
 	}
-	transcribed, err := transcribed(db, rows)
-	if err != nil {
-		return Page{}, err
+	var rows []models.Recording
+	if err := withoutTexts(db).Where("id IN ?", ids).Order(filter.order()).Find(&rows).Error; err != nil {
+		return Page{}, unavailable("read the listed recordings", err)
 	}
-	for _, row := range rows {
-		shown := view(p, row)
-		shown.HasTranscript = transcribed[row.ID]
-		page.Recordings = append(page.Recordings, shown)
-	}
-	return page, attach(db, p, page.Recordings)
+	page.Recordings, err = items(db, p, rows)
+	return page, err
 }
 
-func (f Filter) apply(query *gorm.DB) *gorm.DB {
+// total is how many recordings the filter keeps: from the account's counts where they tell, else counted.
+func total(db, query *gorm.DB, p auth.Principal, filter Filter) (total int64, err error) {
+	if filter.byStatusAlone() {
+		counts, err := counted(db, p.UserID())
+		if len(filter.Statuses) == 0 {
+			return sum(counts, allStatuses()), err
+		}
+		return sum(counts, filter.Statuses), err
+	}
+	if err := query.Session(&gorm.Session{}).Count(&total).Error; err != nil {
+		return 0, unavailable("count the recordings", err)
+	}
+	return total, nil
+}
+
+// byStatusAlone tells whether the filter keeps recordings by nothing but their status.
+func (f Filter) byStatusAlone() bool {
+	kept := Filter{
+		Page: f.Page, PerPage: f.PerPage, Statuses: f.Statuses, SortBy: f.SortBy, Ascending: f.Ascending, ByMeeting: f.ByMeeting,
+	}
+	return reflect.DeepEqual(f, kept)
+}
+
+// withoutTexts leaves out what no list shows and may be megabytes a row.
+func withoutTexts(query *gorm.DB) *gorm.DB {
+	return query.Omit("notes", "summary", "hotwords", "initial_prompt")
+}
+
+// items shows rows as a list does.
+func items(db *gorm.DB, p auth.Principal, rows []models.Recording) ([]Recording, error) {
+	shown := make([]Recording, len(rows))
+	ids := make([]int64, len(rows))
+	for i, row := range rows {
+		shown[i], ids[i] = view(p, row), row.ID
+	}
+	if len(rows) == 0 {
+		return shown, nil
+	}
+	transcribed, err := transcribed(db, ids)
+	if err != nil {
+		return nil, err
+	}
+	summarized, err := summarized(db, ids)
+	if err != nil {
+		return nil, err
+	}
+	for i, id := range ids {
+		shown[i].HasTranscript, shown[i].HasSummary = transcribed[id], summarized[id]
+	}
+	return shown, attach(db, p, shown)
+}
+
+func (f Filter) apply(query *gorm.DB, p auth.Principal) *gorm.DB {
 	if len(f.Statuses) > 0 {
 		query = query.Where("status IN ?", f.Statuses)
 	}
@@ -111,29 +169,58 @@ func (f Filter) apply(query *gorm.DB) *gorm.DB {
 			query = query.Where(bound.condition, bound.at.UTC())
 		}
 	}
+	return f.applyBelongings(query, p)
+}
+
+// applyBelongings keeps what hangs on the recordings asked for. Ids of another account's things find nothing: they
+// hang on none of the caller's recordings.
+func (f Filter) applyBelongings(query *gorm.DB, p auth.Principal) *gorm.DB {
+	if f.Tag != 0 {
+		query = query.Where("id IN (SELECT recording_id FROM recording_tags WHERE tag_id = ?)", f.Tag)
+	}
+	if f.Folder != 0 {
+		query = query.Where("folder_id = ?", f.Folder)
+	}
+	if f.NoFolder {
+		query = query.Where("folder_id IS NULL")
+	}
+	if f.Ref != nil {
+		condition := "id IN (SELECT recording_id FROM external_refs WHERE user_id = ? AND system = ? AND ref = ?"
+		bound := []any{p.UserID(), f.Ref.System, f.Ref.Ref}
+		if f.Ref.Kind != "" {
+			condition, bound = condition+" AND kind = ?", append(bound, f.Ref.Kind)
+		}
+		query = query.Where(condition+")", bound...)
+	}
 	return query
 }
 
-// order is the ORDER BY of the filter. The two databases disagree on where no value stands: it is the least.
+// order is the ORDER BY of the filter; each has its index. The two databases disagree on where no value stands: it is
+// the least. Only what can have no value says so, lest PostgreSQL think that the index has another order.
 func (f Filter) order() string {
-	column := map[string]string{
-		"meeting_date": "meeting_date", "title": "title", "file_size": "file_size", "status": "status", "updated_at": "updated_at",
+	columns := map[string][]string{
+		"meeting_date": {"meeting_date", "id"}, "title": {"title", "id"}, "file_size": {"file_size", "id"},
+		"status": {"status", "created_at", "id"}, "updated_at": {"updated_at", "id"},
 	}[f.SortBy]
-	if column == "" {
-		column = "created_at"
+	if columns == nil {
+		columns = []string{"created_at", "id"}
 	}
+	direction, nulls := " DESC", " NULLS LAST"
 	if f.Ascending {
-		return column + " ASC NULLS FIRST, id ASC"
+		direction, nulls = " ASC", " NULLS FIRST"
 	}
-	return column + " DESC NULLS LAST, id DESC"
+	terms := make([]string, len(columns))
+	for i, column := range columns {
+		terms[i] = column + direction
+		if column == "meeting_date" || column == "title" {
+			terms[i] += nulls
+		}
+	}
+	return strings.Join(terms, ", ")
 }
 
 // transcribed tells which of the recordings have words.
-func transcribed(db *gorm.DB, rows []models.Recording) (map[int64]bool, error) {
-	ids := make([]int64, len(rows))
-	for i, row := range rows {
-		ids[i] = row.ID
-	}
+func transcribed(db *gorm.DB, ids []int64) (map[int64]bool, error) {
 	var with []int64
 	err := db.Model(&models.Transcript{}).
 		Where("recording_id IN ? AND (text <> '' OR EXISTS (SELECT 1 FROM transcript_segments s WHERE s.recording_id = transcripts.recording_id))", ids).
@@ -141,9 +228,23 @@ func transcribed(db *gorm.DB, rows []models.Recording) (map[int64]bool, error) {
 	if err != nil {
 		return nil, unavailable("look for transcripts", err)
 	}
-	found := make(map[int64]bool, len(with))
-	for _, id := range with {
-		found[id] = true
+	return set(with), nil
+}
+
+// summarized tells which of the recordings have a summary.
+func summarized(db *gorm.DB, ids []int64) (map[int64]bool, error) {
+	var with []int64
+	err := db.Model(&models.Recording{}).Where("id IN ? AND summary <> ''", ids).Pluck("id", &with).Error
+	if err != nil {
+		return nil, unavailable("look for summaries", err)
 	}
-	return found, nil
+	return set(with), nil
+}
+
+func set(ids []int64) map[int64]bool {
+	has := make(map[int64]bool, len(ids))
+	for _, id := range ids {
+		has[id] = true
+	}
+	return has
 }

@@ -15,6 +15,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/stenometer/stenometer/auth"
+	"github.com/stenometer/stenometer/idempotency"
 	"github.com/stenometer/stenometer/jobs"
 	"github.com/stenometer/stenometer/media"
 	"github.com/stenometer/stenometer/models"
@@ -53,6 +54,16 @@ type Options struct {
 	// Transcribed is told the length of audio that an engine has transcribed; nil tells nobody.
 	Transcribed func(engine string, audio time.Duration)
 
+	// SignAudio makes an address under which the storage itself gives a file for a minute, with these two headers; nil
+	// where the server sends files.
+	SignAudio func(ctx context.Context, key, disposition, mimeType string) (string, error)
+
+	// PublicSharing lets recordings be seen by whoever has a link.
+	PublicSharing bool
+
+	// Keys know uploads that were sent again.
+	Keys *idempotency.Keys
+
 	// MaxUploadBytes bounds the file of an upload; 0 takes none. ReserveBytes stay free for the database.
 	MaxUploadBytes int64
 	ReserveBytes   int64
@@ -69,6 +80,11 @@ type Options struct {
 	SweepInterval time.Duration
 	SweepAge      time.Duration
 	SweepRemove   bool
+
+	// ChangesSettle is how long a change waits before it is told to those who follow the feed; longer than a moment takes
+	// to be committed, and than the clocks of two servers differ. TombstoneLife is how long deletions are remembered.
+	ChangesSettle time.Duration
+	TombstoneLife time.Duration
 
 	Now    func() time.Time
 	Logger *slog.Logger

@@ -24,6 +24,7 @@ import (
 
 	"github.com/stenometer/stenometer/auth"
 	"github.com/stenometer/stenometer/auth/authtest"
+	"github.com/stenometer/stenometer/idempotency"
 	"github.com/stenometer/stenometer/jobs"
 	"github.com/stenometer/stenometer/limits"
 	"github.com/stenometer/stenometer/media"
@@ -60,6 +61,7 @@ type rig struct {
 	engine     *engine
 	user       models.User
 	owner      auth.Principal
+	keys       *idempotency.Keys
 }
 
 // settings are what a test changes of a rig before it is built.
@@ -121,6 +123,8 @@ func (r *rig) join(s *settings, logger *slog.Logger) {
 		r.t.Fatal(err)
 	}
 	s.recordings.Queue, s.recordings.Media = r.jobs, toolbox
+	r.keys = idempotency.New(r.db, idempotency.Options{Life: 24 * time.Hour, Now: s.recordings.Now, SweepEvery: time.Hour, Logger: logger})
+	s.recordings.Keys = r.keys
 	s.recordings.Transcriber = speech.NewTranscriber(r.engine, toolbox, speech.TranscriberOptions{TempDir: s.recordings.TempDir, Logger: logger})
 	s.recordings.Slots = jobs.NewSlots(r.limits, s.slots, s.recordings.SlotLife)
 	figures := authtest.NoFigures()
@@ -285,7 +289,7 @@ func (r *rig) send(p auth.Principal, name string, file []byte, fields ...string)
 	r.t.Helper()
 	for attempt := 1; ; attempt++ {
 		body, boundary := formWith(r.t, name, file, fields...)
-		accepted, err := r.recordings.Upload(context.Background(), p, body, boundary)
+		accepted, err := r.recordings.Upload(context.Background(), p, body, boundary, "")
 		if !errors.Is(err, media.ErrBusy) || attempt == 5 {
 			return accepted, err
 		}

@@ -25,20 +25,30 @@ type Sweep struct {
 	Removed int
 }
 
-// Start sweeps now and then until Stop; never where Options.SweepInterval is 0.
+// Start indexes for search what is behind, and sweeps and forgets old tombstones now and then, until Stop. Where
+// Options.SweepInterval is 0 it only indexes.
 func (s *Recordings) Start(ctx context.Context) {
-	if s.SweepInterval <= 0 {
-		return
-	}
 	ctx, s.stop = context.WithCancel(context.WithoutCancel(ctx))
 	s.done = make(chan struct{})
-	ticker := time.NewTicker(s.SweepInterval)
+	indexed := make(chan struct{})
+	go func() {
+		defer close(indexed)
+		s.keepIndexed(ctx)
+	}()
 	go func() {
 		defer close(s.done)
+		defer func() { <-indexed }()
+		if s.SweepInterval <= 0 {
+			return
+		}
+		ticker := time.NewTicker(s.SweepInterval)
 		defer ticker.Stop()
 		for {
 			if _, err := s.Sweep(ctx); err != nil && ctx.Err() == nil {
 				s.Logger.ErrorContext(ctx, "the sweep for leftover files failed", "error", err.Error())
+			}
+			if _, err := s.PruneTombstones(ctx); err != nil && ctx.Err() == nil {
+				s.Logger.ErrorContext(ctx, "deletions that are long past could not be forgotten", "error", err.Error())
 			}
 			select {
 			case <-ctx.Done():

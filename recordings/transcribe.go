@@ -7,6 +7,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/stenometer/stenometer/auth"
+	"github.com/stenometer/stenometer/idempotency"
 	"github.com/stenometer/stenometer/models"
 	"github.com/stenometer/stenometer/problems"
 )
@@ -20,8 +21,12 @@ func (s *Recordings) Transcribe(ctx context.Context, p auth.Principal, id int64,
 	if err != nil {
 		return 0, err
 	}
+	if made, ok := idempotency.Made(ctx, id); ok {
+		return made, nil // by an attempt of this very request that did not come to answer
+	}
 	err = s.db.Transaction(ctx, func(tx *gorm.DB) error {
-		row, err := s.owned(tx, p, id)
+		// Locked, lest the audio be removed between the look at it and the job for it.
+		row, err := s.owned(locking(tx), p, id)
 		if err != nil {
 			return err
 		}
@@ -35,7 +40,7 @@ func (s *Recordings) Transcribe(ctx context.Context, p auth.Principal, id int64,
 			return err
 		}
 		jobID = row.JobID
-		return nil
+		return idempotency.Note(ctx, tx, row.ID, jobID)
 	})
 	if err != nil {
 		return 0, unavailable("queue the transcription", err)
@@ -54,7 +59,7 @@ func (s *Recordings) requeue(tx *gorm.DB, row *models.Recording, hints Hints) er
 			"processing_seconds": nil, "transcription_duration_seconds": nil,
 			"language": row.Language, "hotwords": row.Hotwords, "initial_prompt": row.InitialPrompt, "model": row.Model,
 			"min_speakers": row.MinSpeakers, "max_speakers": row.MaxSpeakers,
-			"updated_at": s.moment(),
+			"updated_at": later(row.UpdatedAt, s.moment()),
 		})
 	if moved.Error != nil {
 		return fmt.Errorf("queue the recording: %w", moved.Error)

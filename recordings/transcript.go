@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"gorm.io/gorm"
 
@@ -29,6 +30,8 @@ type Transcript struct {
 	Gaps     []Gap
 	// Duration is the decoded length of the recording in seconds, nil where it is not known.
 	Duration *float64
+	// UpdatedAt is when the recording was last changed.
+	UpdatedAt time.Time
 }
 
 // Segment is one utterance. Index is its place in the whole transcript, also in a window of it; times are seconds
@@ -37,9 +40,11 @@ type Segment struct {
 	Index        int
 	Speaker      *string
 	SpeakerLabel *string
-	Text         string
-	Start        *float64
-	End          *float64
+	// SpeakerID is the saved speaker, whose name Speaker is; nil when nobody was assigned.
+	SpeakerID *int64
+	Text      string
+	Start     *float64
+	End       *float64
 }
 
 // Gap is a part that the engine could not transcribe, in seconds.
@@ -85,7 +90,7 @@ func loadTranscript(db *gorm.DB, recording models.Recording) (Transcript, bool, 
 	}
 	transcript := Transcript{
 		Kind: stored[0].Kind, Raw: stored[0].Text, Language: stored[0].Language,
-		Segments: []Segment{}, Duration: recording.AudioDuration,
+		Segments: []Segment{}, Duration: recording.AudioDuration, UpdatedAt: recording.UpdatedAt,
 	}
 	if err := json.Unmarshal([]byte(stored[0].Gaps), &transcript.Gaps); err != nil {
 		return Transcript{}, false, fmt.Errorf("read the gaps of recording %d: %w", recording.ID, err)
@@ -94,9 +99,12 @@ func loadTranscript(db *gorm.DB, recording models.Recording) (Transcript, bool, 
 	if err := db.Where("recording_id = ?", recording.ID).Order("position").Find(&segments).Error; err != nil {
 		return Transcript{}, false, unavailable("read the segments", err)
 	}
+	if err := presentSpeakers(db, segments); err != nil {
+		return Transcript{}, false, unavailable("read the speakers", err)
+	}
 	for _, segment := range segments {
 		transcript.Segments = append(transcript.Segments, Segment{
-			Index: segment.Position, Speaker: segment.Speaker, SpeakerLabel: segment.SpeakerLabel,
+			Index: segment.Position, Speaker: segment.Speaker, SpeakerLabel: segment.SpeakerLabel, SpeakerID: segment.SpeakerID,
 			Text: segment.Text, Start: segment.StartSeconds, End: segment.EndSeconds,
 		})
 	}

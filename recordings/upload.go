@@ -19,26 +19,38 @@ import (
 // Uploaded is the answer to an upload.
 type Uploaded struct {
 	Recording Recording
-	Ignored   Ignored
+	// Tags and Folder are none for a caller that may not read.
+	Tags    []Tag
+	Folder  *Folder
+	Ignored Ignored
 	// Copies are the account's recordings of the same bytes, this one included; empty when it is the only one.
 	Copies []Copy
 	// Duplicate is the newest of the others, nil when there is none.
 	Duplicate *Copy
+	// Replayed tells that an earlier upload with the same key has made the recording, and this one nothing.
+	Replayed bool
 }
 
 // Upload takes a multipart form with a file and what its fields say, in any order, and queues the transcription.
 // The file is never held in memory. The recording, its job and its event come into being together, and only for a
-// file that decodes; whatever else happens, nothing stays.
-func (s *Recordings) Upload(ctx context.Context, p auth.Principal, body io.Reader, boundary string) (Uploaded, error) {
+// file that decodes; whatever else happens, nothing stays. An upload with a key, from the header or the form, makes
+// one recording however often it is sent.
+func (s *Recordings) Upload(ctx context.Context, p auth.Principal, body io.Reader, boundary, headerKey string) (Uploaded, error) {
 	var file *incoming
 	fields, err := readForm(body, boundary, func(part filePart, before form) error {
 		if part.name == "" {
 			return noFile()
 		}
-		if _, err := readAbout(before); err != nil {
+		said, err := readAbout(headerKey, before)
+		if err != nil {
 			return err
 		}
-		var err error
+		// With a key the earlier upload's recording may be the answer, whatever has become of its tags since.
+		if said.key == "" {
+			if err := s.placeable(ctx, p, said.wanted); err != nil {
+				return err
+			}
+		}
 		file, err = s.receive(ctx, part)
 		return err
 	})
@@ -51,7 +63,7 @@ func (s *Recordings) Upload(ctx context.Context, p auth.Principal, body io.Reade
 	var accepted Uploaded
 	kept := false
 	if err == nil {
-		accepted, kept, err = s.accept(ctx, p, file, fields)
+		accepted, kept, err = s.accept(ctx, p, file, headerKey, fields)
 	}
 	if kept {
 		file.forget()
@@ -67,9 +79,24 @@ func noFile() *problems.Error {
 
 // accept makes a recording of a stored file. kept tells whether a recording may refer to the file: also after an
 // error of which nobody knows whether the database took the transaction in. The sweeper removes it if it did not.
-func (s *Recordings) accept(ctx context.Context, p auth.Principal, file *incoming, fields form) (accepted Uploaded, kept bool, err error) {
-	said, err := readAbout(fields)
+func (s *Recordings) accept(
+	ctx context.Context, p auth.Principal, file *incoming, headerKey string, fields form,
+) (accepted Uploaded, kept bool, err error) {
+	said, err := readAbout(headerKey, fields)
 	if err != nil {
+		return Uploaded{}, false, err
+	}
+	if said.key != "" {
+		earlier, err := s.Keys.Bound(s.db.Read.WithContext(ctx), p.UserID(), said.key, fingerprint(file))
+		if err != nil {
+			return Uploaded{}, false, unavailable("look for an earlier upload", err)
+		}
+		if earlier != 0 {
+			accepted, err = s.replay(ctx, p, earlier)
+			return accepted, false, err
+		}
+	}
+	if err := s.placeable(ctx, p, said.wanted); err != nil {
 		return Uploaded{}, false, err
 	}
 	info, err := s.Media.Probe(ctx, file.path)
@@ -81,16 +108,29 @@ func (s *Recordings) accept(ctx context.Context, p auth.Principal, file *incomin
 		return Uploaded{}, false, err
 	}
 	err = s.db.Transaction(ctx, func(tx *gorm.DB) error {
-		if err := s.insert(ctx, tx, p, &row, &accepted); err != nil {
+		if err := s.insert(ctx, tx, p, &row, said.wanted, &accepted); err != nil {
 			return err
+		}
+		if err := s.bind(tx, &row, said.key, fingerprint(file)); err != nil {
+			return err
+		}
+		refs, err := s.storeRefs(tx, &row, said.refs)
+		if err != nil {
+			return err
+		}
+		if p.MayRead() {
+			accepted.Recording.ExternalRefs = refs
 		}
 		kept = true // from here on only the commit can fail, and it may have been done all the same
 		return nil
 	})
+	if earlier := (replays{}); errors.As(err, &earlier) {
+		accepted, err = s.replay(ctx, p, earlier.recording)
+		return accepted, false, err
+	}
 	if err != nil {
 		return Uploaded{}, kept, unavailable("store the recording", err)
 	}
-	accepted.Ignored = said.ignored
 	return accepted, true, nil
 }
 
@@ -132,7 +172,8 @@ func (s *Recordings) newRow(p auth.Principal, file *incoming, said about, info m
 	return row
 }
 
-// applyHints writes the given hints over a row's own; blank ones clear them.
+// applyHints writes the given hints over a row's own; a blank one says that there is to be none, of a tag or the
+// folder neither.
 func applyHints(row *models.Recording, hints Hints) {
 	for _, hint := range []struct{ to, given **string }{
 		{&row.Language, &hints.Language},
@@ -140,12 +181,8 @@ func applyHints(row *models.Recording, hints Hints) {
 		{&row.InitialPrompt, &hints.InitialPrompt},
 		{&row.Model, &hints.Model},
 	} {
-		if *hint.given == nil {
-			continue
-		}
-		*hint.to = *hint.given
-		if **hint.given == "" {
-			*hint.to = nil
+		if *hint.given != nil {
+			*hint.to = *hint.given
 		}
 	}
 	if hints.MinSpeakers != nil {
@@ -156,15 +193,27 @@ func applyHints(row *models.Recording, hints Hints) {
 	}
 }
 
-// insert writes the recording, its job and its event.
-func (s *Recordings) insert(ctx context.Context, tx *gorm.DB, p auth.Principal, row *models.Recording, accepted *Uploaded) error {
+// insert writes the recording, its tags, its job and its event.
+func (s *Recordings) insert(
+	ctx context.Context, tx *gorm.DB, p auth.Principal, row *models.Recording, asked wanted, accepted *Uploaded,
+) error {
+	at, err := locate(tx, row.UserID, asked)
+	if err != nil {
+		return err
+	}
+	if at.folder != nil {
+		row.FolderID = &at.folder.ID
+	}
+	// Not the moment before the wait for the database: followers of the feed may be past that one already.
+	row.CreatedAt = s.moment()
+	row.UpdatedAt = row.CreatedAt
 	if err := tx.Create(row).Error; err != nil {
 		return fmt.Errorf("insert the recording: %w", err)
 	}
 	if err := s.enqueue(ctx, tx, row); err != nil {
 		return err
 	}
-	err := webhooks.Announce(tx, webhooks.Event{
+	err = webhooks.Announce(tx, webhooks.Event{
 		Type: webhooks.RecordingCreated, OrganizationID: row.OrganizationID, UserID: row.UserID, RecordingID: row.ID,
 		Data: map[string]any{
 			"recording_id": row.ID, "title": row.Title, "file_size": row.FileSize,
@@ -175,7 +224,10 @@ func (s *Recordings) insert(ctx context.Context, tx *gorm.DB, p auth.Principal, 
 	if err != nil {
 		return err
 	}
-	accepted.Recording = view(p, *row)
+	accepted.Recording = view(p, withDefaults(*row, at.tags, at.folder))
+	if err := at.put(tx, p, row.ID, accepted); err != nil {
+		return err
+	}
 	accepted.Copies, err = copies(tx, p, *row)
 	for i, other := range accepted.Copies {
 		if !other.IsSelf {

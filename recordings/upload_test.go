@@ -123,7 +123,7 @@ func TestRefusedUploadsLeaveNothing(t *testing.T) {
 		}
 		body, boundary := formWith(t, "late.wav", wav(1, 1))
 		late := io.MultiReader(body, &stopping{after: 0, err: errors.New("never read")})
-		if _, err := r.recordings.Upload(context.Background(), r.owner, late, boundary); err != nil {
+		if _, err := r.recordings.Upload(context.Background(), r.owner, late, boundary, ""); err != nil {
 			t.Errorf("a whole form was refused: %v", err)
 		}
 		if got := r.recordingCount(); got != 1 {
@@ -176,7 +176,7 @@ func TestInterruptedUploadsLeaveNothing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			free = test.free
-			_, err := r.recordings.Upload(test.ctx, r.owner, test.body, boundary)
+			_, err := r.recordings.Upload(test.ctx, r.owner, test.body, boundary, "")
 			expect(t, err, test.want)
 			if left := r.left(); len(left) != 0 || r.recordingCount() != 0 {
 				t.Errorf("left behind: %v", left)
@@ -263,7 +263,7 @@ func TestLargeUploadsStream(t *testing.T) {
 	large := io.MultiReader(strings.NewReader(head+"\r\n\r\n"), io.LimitReader(zeros{}, size), strings.NewReader(tail))
 	var before, during runtime.MemStats
 	runtime.ReadMemStats(&before)
-	_, err = r.recordings.Upload(context.Background(), r.owner, large, boundary)
+	_, err = r.recordings.Upload(context.Background(), r.owner, large, boundary, "")
 	runtime.ReadMemStats(&during)
 	expect(t, err, problems.InvalidMedia) // zeros are no sound; they were stored all the same
 	if grown := during.TotalAlloc - before.TotalAlloc; grown > 64<<20 {

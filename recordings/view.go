@@ -37,7 +37,8 @@ type Recording struct {
 	ExternalRefs         []ExternalRef
 	ProcessingSeconds    *float64
 	TranscriptionSeconds *int64
-	HasTranscript        bool
+	HasTranscript        bool // in lists
+	HasSummary           bool // in lists, which do not load the summary
 	CompletedAt          *time.Time
 	CreatedAt            time.Time
 	UpdatedAt            time.Time

@@ -39,6 +39,7 @@ var _ jobs.GivesUp[TranscribeArgs] = (*Transcription)(nil)
 func RegisterWorkers(queue *jobs.Jobs, s *Recordings) {
 	jobs.Register(queue, &Transcription{service: s})
 	jobs.Register(queue, &Eraser{service: s})
+	jobs.Register(queue, &Spreader{service: s})
 }
 
 // Transcription is the worker that transcribes. How often it is tried, and when again, is the queue's affair.
@@ -139,8 +140,14 @@ func (s *Recordings) charge(ctx context.Context, row models.Recording) error {
 // first claim of a transcription announces that it started.
 func (s *Recordings) claim(ctx context.Context, row *models.Recording) (token string, err error) {
 	token = rand.Text()
-	now := s.moment()
 	err = s.db.Transaction(ctx, func(tx *gorm.DB) error {
+		title, now, ok, err := s.moved(tx, row.ID)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			return errNotWanted
+		}
 		started := tx.Model(&models.Recording{}).
 			Where("id = ? AND job_id = ? AND status IN ?", row.ID, row.JobID, []string{StatusPending, StatusQueued}).
 			UpdateColumns(map[string]any{"status": StatusProcessing, "work_token": token, "ai_charged": true, "updated_at": now})
@@ -148,7 +155,7 @@ func (s *Recordings) claim(ctx context.Context, row *models.Recording) (token st
 			return started.Error
 		}
 		if started.RowsAffected == 1 {
-			row.Status, row.UpdatedAt = StatusProcessing, now
+			row.Status, row.Title, row.UpdatedAt = StatusProcessing, title, now
 			return s.announce(tx, webhooks.TranscriptionStarted, *row, nil)
 		}
 		resumed := tx.Model(&models.Recording{}).

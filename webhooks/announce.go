@@ -33,27 +33,36 @@ type Event struct {
 	OccurredAt time.Time
 }
 
-// Announce writes the event into the outbox within the caller's transaction. An event that is not in the table,
-// has keys that its row does not know, lacks one that it asks for, or whose data exceeds 64 KiB is an error: the
+// atOnce is how many events one statement writes at most.
+const atOnce = 500
+
+// Announce writes events into the outbox within the caller's transaction. An event that is not in the table, has
+// keys that its row does not know, lacks one that it asks for, or whose data exceeds 64 KiB is an error: the
 // transaction must not be kept then.
-func Announce(tx *gorm.DB, event Event) error {
-	data, err := encode(event)
-	if err != nil {
-		return fmt.Errorf("announce %s: %w", event.Type, err)
+func Announce(tx *gorm.DB, events ...Event) error {
+	rows := make([]models.OutboxEvent, len(events))
+	for i, event := range events {
+		data, err := encode(event)
+		if err != nil {
+			return fmt.Errorf("announce %s: %w", event.Type, err)
+		}
+		rows[i] = models.OutboxEvent{
+			EventID:        newID(),
+			OrganizationID: event.OrganizationID,
+			UserID:         event.UserID,
+			Type:           string(event.Type),
+			Data:           string(data),
+			OccurredAt:     event.OccurredAt.UTC().Truncate(time.Microsecond),
+		}
+		if event.RecordingID != 0 {
+			rows[i].RecordingID = &event.RecordingID
+		}
 	}
-	outbox := models.OutboxEvent{
-		EventID:        newID(),
-		OrganizationID: event.OrganizationID,
-		UserID:         event.UserID,
-		Type:           string(event.Type),
-		Data:           string(data),
-		OccurredAt:     event.OccurredAt.UTC().Truncate(time.Microsecond),
+	if len(rows) == 0 {
+		return nil
 	}
-	if event.RecordingID != 0 {
-		outbox.RecordingID = &event.RecordingID
-	}
-	if err := tx.Create(&outbox).Error; err != nil {
-		return fmt.Errorf("announce %s: write the outbox: %w", event.Type, err)
+	if err := tx.CreateInBatches(rows, atOnce).Error; err != nil {
+		return fmt.Errorf("announce %s: write the outbox: %w", events[0].Type, err)
 	}
 	return nil
 }

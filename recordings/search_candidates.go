@@ -1,0 +1,180 @@
+package recordings
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"gorm.io/gorm"
+
+	"github.com/stenometer/stenometer/auth"
+	"github.com/stenometer/stenometer/models"
+)
+
+// trigram is how many code points a term must have for the index to find it.
+const trigram = 3
+
+// candidate is a recording that a search looks through.
+type candidate struct {
+	ID          int64
+	Title       *string
+	MeetingDate *time.Time
+	CreatedAt   time.Time
+	// at is the date that the search goes by. behind tells that its search_texts are not those of its texts.
+	at     time.Time
+	behind bool
+}
+
+// date is the SQL of the date that the query goes by.
+func (q Query) date() string {
+	if q.ByCreation {
+		return "created_at"
+	}
+	return "COALESCE(meeting_date, created_at)"
+}
+
+// within is a query for the recordings among which is searched, the newest first.
+func (q Query) within(db *gorm.DB, p auth.Principal) *gorm.DB {
+	query := db.Model(&models.Recording{}).Where("user_id = ?", p.UserID()).Order(q.date() + " DESC, id DESC")
+	if q.RecordingIDs != nil {
+		query = query.Where("id IN ?", q.RecordingIDs)
+	}
+	if q.TagID != nil {
+		query = query.Where("EXISTS (SELECT 1 FROM recording_tags g WHERE g.recording_id = recordings.id AND g.tag_id = ?)", *q.TagID)
+	}
+	if q.FolderID != nil {
+		query = query.Where("folder_id = ?", *q.FolderID)
+	}
+	if q.NoFolder {
+		query = query.Where("folder_id IS NULL")
+	}
+	if q.From != nil {
+		query = query.Where(q.date()+" >= ?", q.From.UTC())
+	}
+	if q.Until != nil {
+		query = query.Where(q.date()+" <= ?", q.Until.UTC())
+	}
+	return query
+}
+
+// candidates proposes recordings, the newest first: the newest maxCandidates that have all terms, and those that are
+// behind, of which nobody knows. The newest recordings are read whole: where terms are common, that ends the matter,
+// and what they have of terms too short for the index is all that is found of these. Only then the index is asked.
+func (s *Recordings) candidates(db *gorm.DB, p auth.Principal, q Query, wanted []string) ([]candidate, error) {
+	var recent []int64
+	if err := q.within(db, p).Limit(maxScan).Pluck("id", &recent).Error; err != nil || len(recent) == 0 {
+		return nil, err
+	}
+	var found, behind []candidate
+	if err := s.having(q.within(db, p), q, wanted).Where("id IN ?", recent).Find(&found).Error; err != nil {
+		return nil, err
+	}
+	long := slices.ContainsFunc(wanted, isLong)
+	if len(recent) == maxScan && len(found) < maxCandidates && long {
+		rare, others, err := s.rare(db, q, recent, wanted)
+		if err != nil {
+			return nil, err
+		}
+		found = nil
+		if err := s.indexed(q.within(db, p), p, q, rare, others).Find(&found).Error; err != nil {
+			return nil, err
+		}
+	}
+	unsure := q.within(db, p).Where("id IN (SELECT recording_id FROM search_marks WHERE user_id = ?)", p.UserID())
+	if !long {
+		unsure = unsure.Where("id IN ?", recent)
+	}
+	if err := unsure.Limit(maxCandidates).Find(&behind).Error; err != nil {
+		return nil, err
+	}
+	for i := range behind {
+		behind[i].behind = true
+	}
+	found = append(found, behind...)
+	for i := range found {
+		found[i].at = found[i].CreatedAt
+		if !q.ByCreation && found[i].MeetingDate != nil {
+			found[i].at = *found[i].MeetingDate
+		}
+	}
+	slices.SortFunc(found, func(a, b candidate) int { return cmp.Or(b.at.Compare(a.at), cmp.Compare(b.ID, a.ID)) })
+	return found, nil
+}
+
+func isLong(term string) bool { return utf8.RuneCountInString(term) >= trigram }
+
+// rare picks the terms for which the index is asked: those that are in few of the recent recordings, or else the one
+// that is in the fewest. To ask it for a term that is everywhere would read the whole account.
+func (s *Recordings) rare(db *gorm.DB, q Query, recent []int64, wanted []string) (rare, others []string, err error) {
+	const few = maxScan / 20
+	fewest, at := int64(math.MaxInt64), 0
+	for i, term := range wanted {
+		count := int64(math.MaxInt64)
+		if isLong(term) {
+			query := s.having(db.Model(&models.Recording{}).Where("id IN ?", recent), q, []string{term})
+			if err := query.Limit(-1).Count(&count).Error; err != nil {
+				return nil, nil, err
+			}
+		}
+		if count < few {
+			rare = append(rare, term)
+			continue
+		}
+		others = append(others, term)
+		if isLong(term) && count < fewest {
+			fewest, at = count, i
+		}
+	}
+	if len(rare) == 0 {
+		rare = []string{wanted[at]}
+		others = slices.DeleteFunc(others, func(term string) bool { return term == wanted[at] })
+	}
+	return rare, others, nil
+}
+
+// having keeps recordings whose folded texts have the terms and the speaker, letter by letter.
+func (s *Recordings) having(query *gorm.DB, q Query, wanted []string) *gorm.DB {
+	place := "strpos"
+	if s.db.Dialect == models.SQLite {
+		place = "instr"
+	}
+	const some = "EXISTS (SELECT 1 FROM search_texts t WHERE t.recording_id = recordings.id AND t.field "
+	for _, term := range wanted {
+		query = query.Where(some+"IN ? AND "+place+"(t.folded, ?) > 0)", q.Fields, term)
+	}
+	if q.Speaker != "" {
+		query = query.Where(some+"= ? AND "+place+"(? || t.folded || ?, ?) > 0)", fieldSpeaker, "\n", "\n", "\n"+q.Speaker+"\n")
+	}
+	return query.Where("NOT EXISTS (SELECT 1 FROM search_marks m WHERE m.recording_id = recordings.id)").Limit(maxCandidates)
+}
+
+// indexed keeps recordings that have the terms, those of rare by the index.
+func (s *Recordings) indexed(query *gorm.DB, p auth.Principal, q Query, rare, others []string) *gorm.DB {
+	branch := "SELECT t.recording_id FROM search_texts t WHERE t.folded LIKE ? AND t.user_id = ? AND t.field IN ?"
+	if s.db.Dialect == models.SQLite {
+		branch = "SELECT t.recording_id FROM search_trigrams CROSS JOIN search_texts t ON t.id = search_trigrams.rowid " +
+			"WHERE search_trigrams MATCH ? AND t.user_id = ? AND t.field IN ?"
+	}
+	var arguments []any
+	for _, term := range rare {
+		wanted := "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(term) + "%"
+		if s.db.Dialect == models.SQLite {
+			wanted = "folded : " + ftsPhrase(term) + " AND account : " + ftsPhrase(accountTrigram(p.UserID()))
+		}
+		arguments = append(arguments, wanted, p.UserID(), q.Fields)
+	}
+	branches := strings.Join(slices.Repeat([]string{branch}, len(rare)), " INTERSECT ")
+	return s.having(query.Where("id IN ("+branches+")", arguments...), q, others)
+}
+
+// ftsPhrase is a string in the query language of FTS5.
+func ftsPhrase(text string) string { return `"` + strings.ReplaceAll(text, `"`, `""`) + `"` }
+
+// accountTrigram is the account as search_texts has it on SQLite: three letters of a plane that no language uses.
+func accountTrigram(userID int64) string {
+	const plane, base = 0xF0000, 65000
+	return string([]rune{rune(plane + userID/base/base), rune(plane + userID/base%base), rune(plane + userID%base)})
+}

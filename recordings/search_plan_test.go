@@ -1,0 +1,63 @@
+package recordings_test
+
+import (
+	"strings"
+	"testing"
+
+	"gorm.io/gorm"
+
+	"github.com/stenometer/stenometer/models"
+	"github.com/stenometer/stenometer/recordings"
+)
+
+// Terms of three letters and more are found by the trigram index, and no table is read from end to end.
+func TestSearchUsesItsIndex(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, url string) {
+		rows := make([]models.Recording, 5000)
+		filler := strings.Repeat("notes like those of many other recordings ", 40)
+		for i := range rows {
+			rows[i] = titled("a title")
+			rows[i].Notes = &filler
+		}
+		rows[4711] = titled("the needle")
+		r := listing(t, url, rows...)
+		r.index()
+		explain := "EXPLAIN QUERY PLAN "
+		if r.db.Dialect == models.Postgres {
+			explain = "EXPLAIN "
+			r.write(func(tx *gorm.DB) error { return tx.Exec("ANALYZE recordings, search_texts, search_marks").Error })
+		}
+		found := r.db.Read.Raw(explain + r.recordings.IndexedSQL(r.owner, recordings.Query{Text: "needle"}))
+		plan := planOf(t, r.db.Dialect, found)
+		index := "search_trigrams"
+		if r.db.Dialect == models.SQLite {
+			index = "search_trigrams VIRTUAL TABLE INDEX"
+		}
+		if !strings.Contains(plan, index) || strings.Contains(plan, "SCAN recordings") || strings.Contains(plan, "Seq Scan on recordings") || strings.Contains(plan, "Seq Scan on search_texts") {
+			t.Errorf("the plan is\n%s", plan)
+		}
+		if got := r.brief(recordings.Query{Text: "needle the"}); got != "the needle:title" {
+			t.Errorf("found %q", got)
+		}
+	})
+}
+
+func planOf(t *testing.T, dialect models.Dialect, query *gorm.DB) string {
+	t.Helper()
+	var lines []string
+	if dialect == models.Postgres {
+		if err := query.Scan(&lines).Error; err != nil {
+			t.Fatal(err)
+		}
+		return strings.Join(lines, "\n")
+	}
+	var steps []struct{ Detail string }
+	if err := query.Scan(&steps).Error; err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range steps {
+		lines = append(lines, step.Detail)
+	}
+	return strings.Join(lines, "\n")
+}
