@@ -63,6 +63,7 @@ func boundsOfField(value reflect.Value, tags reflect.StructTag, name string) err
 		}
 	case reflect.Struct:
 		return boundsOf(value, name+".")
+	default:
 	}
 	return nil
 }
@@ -80,8 +81,9 @@ func given(value reflect.Value) (sent reflect.Value, ok bool) {
 		return value, !value.IsNil()
 	case reflect.Struct:
 		return value, true
+	default:
+		return value, !value.IsZero()
 	}
-	return value, !value.IsZero()
 }
 
 // bound holds one value against the tags of one prefix: none for the field itself, "each" for members of a list.
@@ -127,6 +129,7 @@ func sizeOf(value reflect.Value) (size float64, rules []string, unit string) {
 		return value.Float(), []string{"minimum", "maximum"}, ""
 	case reflect.Slice:
 		return float64(value.Len()), []string{"minItems", "maxItems"}, " long"
+	default:
+		return 0, nil, ""
 	}
-	return 0, nil, ""
 }

@@ -11,7 +11,7 @@ import (
 
 // prefixes are where the rows of a door may live. A token works on the API and nowhere else.
 var prefixes = map[Door][]string{
-	DoorPublic:  {"/healthz", "/readyz", "/api/"},
+	DoorPublic:  {"/healthz", "/readyz", "/api/", "/share/"},
 	DoorToken:   {"/api/v1/"},
 	DoorUpload:  {"/api/v1/"},
 	DoorAccount: {"/api/"},

@@ -112,7 +112,11 @@ func (d *document) add(row Row) error {
 		context.SetDescription(row.Operation.Notes)
 	}
 	context.SetTags(string(row.Operation.Group))
-	operation := context.(openapi31.OperationExposer).Operation()
+	exposer, ok := context.(openapi31.OperationExposer)
+	if !ok {
+		return fmt.Errorf("the library's %T shows no operation", context)
+	}
+	operation := exposer.Operation()
 	operation.Parameters = pathParameters(params, row.Operation.Request)
 	operation.MapOfAnything = map[string]any{
 		"x-required-scopes": scopeNames(row.Scopes), "x-rate-category": string(row.Category), "x-max-body-bytes": row.Body,

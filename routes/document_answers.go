@@ -81,8 +81,9 @@ func answerExample(answer any) openapi.ContentOption {
 		if reflect.ValueOf(answer).IsZero() {
 			return
 		}
-		content := made.(*openapi31.ResponseOrReference).Response.Content
-		exemplify(content, answer)
+		if described, ok := made.(*openapi31.ResponseOrReference); ok {
+			exemplify(described.Response.Content, answer)
+		}
 	})
 }
 
@@ -91,7 +92,9 @@ func requestExample(request any) openapi.ContentOption {
 		if reflect.ValueOf(request).IsZero() {
 			return
 		}
-		exemplify(made.(*openapi31.RequestBodyOrReference).RequestBody.Content, request)
+		if described, ok := made.(*openapi31.RequestBodyOrReference); ok {
+			exemplify(described.RequestBody.Content, request)
+		}
 	})
 }
 

@@ -36,6 +36,11 @@ func newWeigher(member string) weigher {
 	}})}
 }
 
+// reads fills the struct; what it cannot read the handler refuses.
+func (weigher) reads(body []byte, into reflect.Value) bool {
+	return json.Unmarshal(body, into.Interface()) == nil
+}
+
 func (w weigher) weigh(c echo.Context) (int64, error) {
 	request := c.Request()
 	if !isJSON(request.Header.Get("Content-Type")) {
@@ -47,12 +52,12 @@ func (w weigher) weigh(c echo.Context) (int64, error) {
 	}
 	request.Body = io.NopCloser(bytes.NewReader(body))
 	read := reflect.New(w.body)
-	if depth(body) > maxDepth || json.Unmarshal(body, read.Interface()) != nil {
+	if depth(body) > maxDepth || !w.reads(body, read) {
 		return 1, nil
 	}
 	distinct := map[int64]bool{}
-	for _, id := range read.Elem().Field(0).Interface().([]int64) {
-		distinct[id] = true
+	for _, id := range read.Elem().Field(0).Seq2() {
+		distinct[id.Int()] = true
 	}
 	if len(distinct) > MaxBatch {
 		return 0, problems.New(problems.PayloadTooLarge, "The request names %d ids; at most %d are taken at once.", len(distinct), MaxBatch).

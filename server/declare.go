@@ -7,6 +7,7 @@ import (
 	v1 "github.com/stenometer/stenometer/api/v1"
 	"github.com/stenometer/stenometer/routes"
 	tokenhandlers "github.com/stenometer/stenometer/tokens/handlers"
+	"github.com/stenometer/stenometer/web"
 )
 
 // Parts are the owners of routes.
@@ -16,6 +17,7 @@ type Parts struct {
 	Tokens   *tokenhandlers.Handlers
 	V1       *v1.API
 	OpenAPI  *openapi.API
+	Web      *web.Pages
 }
 
 // Declare lists every owner of routes: what is not declared here is not served. The tests' walk builds its table by
@@ -26,4 +28,5 @@ func Declare(t *routes.Table, parts Parts) {
 	parts.Tokens.Declare(t)
 	parts.V1.Declare(t)
 	parts.OpenAPI.Declare(t)
+	parts.Web.Declare(t)
 }

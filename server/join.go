@@ -26,6 +26,7 @@ import (
 	"github.com/stenometer/stenometer/speech"
 	"github.com/stenometer/stenometer/tokens"
 	tokenhandlers "github.com/stenometer/stenometer/tokens/handlers"
+	"github.com/stenometer/stenometer/web"
 )
 
 const (
@@ -67,6 +68,9 @@ func (s *Server) join() error {
 	transcriber := speech.NewTranscriber(engine, toolbox, speech.TranscriberOptions{
 		TempDir: s.temporary(), Backoff: s.config.JobRetryBase, Logger: logger,
 	})
+	s.keys = idempotency.New(s.db, idempotency.Options{
+		Life: keyLife, Hold: s.config.HandlerTimeout + keyMargin, SweepEvery: time.Hour, Now: s.now, Logger: logger,
+	})
 	s.recordings = recordings.New(s.db, s.recordingOptions(toolbox, transcriber))
 	s.watch = &watch{
 		db: s.db, files: filesAnswer(s.config, s.files), counts: s.counts, jobs: s.jobs, metrics: s.metrics, logger: logger, now: s.now,
@@ -80,9 +84,6 @@ func (s *Server) join() error {
 		Now: s.now, Logger: logger, Ignored: s.metrics.ForwardedIgnored,
 	})
 	guard := auth.NewGuard(s.guardOptions(addresses))
-	s.keys = idempotency.New(s.db, idempotency.Options{
-		Life: keyLife, Hold: s.config.HandlerTimeout + keyMargin, SweepEvery: time.Hour, Now: s.now, Logger: logger,
-	})
 	options := tableOptions(s.config, guard, s.metrics, logger, s.now)
 	options.Keys = s.keys
 	s.table = routes.New(options)
@@ -92,10 +93,11 @@ func (s *Server) join() error {
 		Accounts: accounthandlers.New(s.signInOptions(addresses)),
 		Tokens:   tokenhandlers.New(s.tokens),
 		V1: v1.New(v1.Options{
-			Recordings: s.recordings, Accounts: s.accounts, Limits: guard,
+			Recordings: s.recordings, Accounts: s.accounts, Limits: guard, Addresses: addresses, PublicURL: s.config.PublicURL,
 			Engine: engine.Describe(), Version: s.program.Version, Now: s.now,
 		}),
 		OpenAPI: described,
+		Web:     web.New(s.recordings),
 	})
 	if err := described.Prepare(s.table); err != nil {
 		return fmt.Errorf("joining the API's description: %w", err)
@@ -140,9 +142,11 @@ func (s *Server) speechOptions(toolbox *media.Media) speech.Options {
 func (s *Server) recordingOptions(toolbox *media.Media, transcriber *speech.Transcriber) recordings.Options {
 	return recordings.Options{
 		Files: s.files, LocalPath: s.localPath(), TempDir: s.temporary(), Free: freeSpace(s.config.DataDir),
-		Queue: s.jobs, Media: toolbox, Transcriber: transcriber,
+		Keys: s.keys, Queue: s.jobs, Media: toolbox, Transcriber: transcriber,
 		Slots:          jobs.NewSlots(s.counts, s.config.JobsMaxConcurrentPerOrg, slotLife),
 		Allowance:      jobs.NewAllowance(s.counts.For(limits.OnProcess), s.inForce),
+		SignAudio:      signedAudio(s.config, s.files),
+		PublicSharing:  s.config.PublicSharing && s.config.PublicURL != "",
 		MaxUploadBytes: int64(s.config.MaxUploadMB) << 20,
 		ReserveBytes:   int64(s.config.DiskReserveMB) << 20,
 		Transcribed:    s.metrics.Transcribed,

@@ -16,6 +16,7 @@ import (
 	"github.com/stenometer/stenometer/metrics"
 	"github.com/stenometer/stenometer/routes"
 	tokenhandlers "github.com/stenometer/stenometer/tokens/handlers"
+	"github.com/stenometer/stenometer/web"
 )
 
 // RouteTable is the table of a configuration without a database behind it: every row, its guards and its figures
@@ -53,6 +54,7 @@ func table(cfg *config.Config, callers Callers, dry bool) *routes.Table {
 		Tokens:   tokenhandlers.New(nil),
 		V1:       v1.New(v1.Options{}),
 		OpenAPI:  openapi.New(),
+		Web:      web.New(nil),
 	})
 	return declared
 }

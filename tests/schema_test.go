@@ -36,6 +36,11 @@ var rows = []any{
 	models.ExternalRef{},
 	models.PublicShare{},
 	models.RecordingEvent{},
+	models.RecordingCounts{},
+	models.RecordingTombstone{},
+	models.FeedMark{},
+	models.SearchText{},
+	models.SearchMark{},
 	models.IdempotencyKey{},
 	models.IdempotencyEffect{},
 	models.OutboxEvent{},
@@ -43,10 +48,14 @@ var rows = []any{
 }
 
 // rowFiles are where the structs of tables stand.
-var rowFiles = []string{"rows.go", "belongings.go", "idempotency.go"}
+var rowFiles = []string{"rows.go", "belongings.go", "counts.go", "search.go", "idempotency.go"}
 
 // rowless are tables without a struct: goose's own, and those that only functions of PostgreSQL touch.
-var rowless = []string{"goose_db_version", "limit_counters", "limit_leases", "limit_epochs"}
+var rowless = []string{
+	"goose_db_version", "limit_counters", "limit_leases", "limit_epochs", "recording_count_changes",
+	// FTS5's own.
+	"search_trigrams", "search_trigrams_data", "search_trigrams_idx", "search_trigrams_docsize", "search_trigrams_config",
+}
 
 // column is a column as a struct or a database describes it. Kind is one of whole, real, text, flag, time, bytes.
 type column struct {

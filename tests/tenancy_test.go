@@ -9,12 +9,20 @@ import (
 	"github.com/stenometer/stenometer/tests/servertest"
 )
 
+// acceptable is a body that every row takes.
+var acceptable = map[string]any{
+	"name": "mine", "overlap_hours": 0, "title": "mine", "summary": "mine", "notes": "mine", "speaker_map": map[string]any{"A": "B"},
+	"system": "crm", "kind": "case", "ref": "mine", "external_refs": []any{}, "tag_ids": []int64{1},
+}
+
 // Rule: another tenant's things answer as if they did not exist. Every row with a noun in its path is called with the
 // real handlers and an all-scopes credential of another account: always 404, and the owner's things are untouched.
 // Lists show nothing of it.
 func TestAnotherTenantsThingsDoNotExist(t *testing.T) {
 	t.Parallel()
-	environment := quiet(t).With(servertest.Environment{"JOBS_MAX_CONCURRENT_PER_ORG": "0", "API_TOKEN_CHANGE_RATE_LIMIT": "0"})
+	environment := quiet(t).With(servertest.Environment{
+		"JOBS_MAX_CONCURRENT_PER_ORG": "0", "API_TOKEN_CHANGE_RATE_LIMIT": "0", "PUBLIC_URL": "https://notes.example.org",
+	})
 	process := servertest.Start(t, environment)
 	servertest.CreateUser(t, environment, "ada@example.org")
 	servertest.CreateUser(t, environment, "eve@example.org", "--role", "admin")
@@ -27,7 +35,19 @@ func TestAnotherTenantsThingsDoNotExist(t *testing.T) {
 
 	recording := recordingID(t, owner.Upload("tone.wav", tone(t), map[string]string{"title": "Ada's own"}).JSON(t))
 	token := recordingID(t, ownerSession.Send(http.MethodPost, "/api/tokens", map[string]any{"name": "Ada's token"}).JSON(t))
-	nouns := map[string]int64{":recording": recording, ":token": token}
+	made := func(path string, body map[string]any) int64 {
+		return recordingID(t, owner.Send(http.MethodPost, path, body).JSON(t))
+	}
+	share, _ := owner.Send(http.MethodPost, at("/api/v1/recordings/%d/share", recording), nil).JSON(t)["share"].(map[string]any)
+	nouns := map[string]string{
+		":recording": at("%d", recording), ":token": at("%d", token), ":share": at("%d", recordingID(t, share)),
+		":tag":     at("%d", made("/api/v1/tags", map[string]any{"name": "Ada's tag"})),
+		":folder":  at("%d", made("/api/v1/folders", map[string]any{"name": "Ada's folder"})),
+		":speaker": at("%d", made("/api/v1/speakers", map[string]any{"name": "Ada's friend"})),
+		":ref": at("%d", made(at("/api/v1/recordings/%d/external-refs", recording),
+			map[string]any{"system": "crm", "kind": "case", "ref": "Ada's case"})),
+		":link": strings.Repeat("A", 22), // whoever has the link may see; this one is nobody's
+	}
 
 	before := string(owner.Get(at("/api/v1/recordings/%d", recording)).Body)
 	walked := 0
@@ -38,7 +58,7 @@ func TestAnotherTenantsThingsDoNotExist(t *testing.T) {
 		}
 		address := row.Path
 		for noun, id := range nouns {
-			address = strings.ReplaceAll(address, noun, at("%d", id))
+			address = strings.ReplaceAll(address, noun, id)
 		}
 		if strings.Contains(address, ":") {
 			t.Errorf("%s %s has a noun that this test does not know", row.Method, row.Path)
@@ -53,7 +73,7 @@ func TestAnotherTenantsThingsDoNotExist(t *testing.T) {
 			continue
 		}
 		walked++
-		answer := client.Send(row.Method, address, map[string]any{"name": "mine", "overlap_hours": 0})
+		answer := client.Send(row.Method, address+"?system=crm", acceptable)
 		if answer.Status != http.StatusNotFound || answer.Code() != "not_found" {
 			t.Errorf("%s %s: %v, want 404 not_found", row.Method, row.Path, answer)
 		}

@@ -75,7 +75,7 @@ type heading struct {
 // render makes the page of a document.
 func render(text []byte) ([]byte, error) {
 	var d document
-	if err := json.Unmarshal(text, &d); err != nil {
+	if err := json.Unmarshal(text, &d); err != nil { //nolint:musttag // members' names are the fields'
 		return nil, fmt.Errorf("read the document: %w", err)
 	}
 	page, err := template.New("page").Funcs(template.FuncMap{

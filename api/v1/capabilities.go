@@ -57,9 +57,14 @@ func showCapabilitiesOperation() routes.Operation {
 	}
 }
 
-func (a *API) showCapabilities(c echo.Context, _ auth.Principal) error {
+func (a *API) showCapabilities(c echo.Context, p auth.Principal) error {
 	return c.JSON(http.StatusOK, capabilities{
 		SpeakrVersion: compatibleVersion, APIVersion: apiVersion, Server: "stenometer", ServerVersion: a.version,
-		Features: features{TokenScopes: true},
+		Features: features{
+			ShareLinks: true, PublicSharing: a.recordings.PublicSharing,
+			CanSharePublicly: a.recordings.PublicSharing && p.MayPublish(),
+			TokenScopes:      true, ChangesFeed: true, ETags: true, ExternalRefs: true, UploadIdempotency: true,
+			Search: search{Keyword: true},
+		},
 	})
 }

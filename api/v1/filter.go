@@ -42,41 +42,75 @@ func readFilter(c echo.Context, p auth.Principal) (recordings.Filter, error) {
 		Ascending: strings.EqualFold(query.Get("sort_order"), "asc"),
 		Text:      strings.TrimSpace(query.Get("q")),
 	}
-	if !utf8.ValidString(filter.Text) || strings.ContainsRune(filter.Text, 0) || utf8.RuneCountInString(filter.Text) > maxQuery {
+	if !isText(filter.Text, maxQuery) {
 		return filter, problems.New(problems.InvalidParameter, "q must be at most %d characters of text.", maxQuery)
 	}
 	if err := readDates(query, &filter); err != nil {
 		return filter, err
 	}
-	none, err := readBelonging(query, p)
-	filter.None = none
-	return filter, err
+	return filter, readBelonging(query, p, &filter)
 }
 
-// readBelonging reads what a list may be narrowed to besides: sharing, tags, folders and references. This release
-// has none of them, so that a list narrowed to one is empty.
-func readBelonging(query url.Values, p auth.Principal) (none bool, err error) {
+// readBelonging reads what a list may be narrowed to besides: owner, sharing, tags, folders and references. Nothing is
+// shared with the caller, and what another account has is as if it did not exist: such a list is empty.
+func readBelonging(query url.Values, p auth.Principal, filter *recordings.Filter) error {
+	none, err := readScope(query)
+	if err != nil {
+		return err
+	}
+	if owner, ok := wholeNumber(query.Get("owner_id")); ok && owner != p.UserID() {
+		none = true
+	}
+	if tag, ok := wholeNumber(query.Get("tag_id")); ok && tag != 0 {
+		filter.Tag = tag
+	}
+	if folder, ok := wholeNumber(query.Get("folder_id")); ok {
+		filter.Folder, none = folder, none || folder == 0
+	}
+	filter.NoFolder = strings.EqualFold(query.Get("folder_id"), "none")
+	filter.None = none
+	return readRef(query, filter)
+}
+
+// readScope reads whose recordings are asked for; none when it is only those that are shared with the caller.
+func readScope(query url.Values) (none bool, err error) {
 	switch query.Get("scope") {
 	case "", "own", "all":
+		return false, nil
 	case "shared":
-		none = true
-	default:
-		return false, problems.New(problems.InvalidParameter, "scope must be own, shared or all.")
+		return true, nil
 	}
-	if query.Has("external_system") != query.Has("external_ref") || query.Has("external_kind") && !query.Has("external_ref") {
-		return false, problems.New(problems.InvalidParameter, "external_system and external_ref must be given together.")
+	return false, problems.New(problems.InvalidParameter, "scope must be own, shared or all.")
+}
+
+// The bounds of a reference that is looked for, in characters.
+const (
+	maxRefWord = 40
+	maxRef     = 500
+)
+
+func readRef(query url.Values, filter *recordings.Filter) error {
+	system, ref, kind := query.Get("external_system"), query.Get("external_ref"), query.Get("external_kind")
+	if (system == "") != (ref == "") || kind != "" && ref == "" {
+		return problems.New(problems.InvalidParameter, "external_system and external_ref must be given together.")
 	}
-	none = none || query.Has("external_ref")
-	if owner, err := strconv.ParseInt(query.Get("owner_id"), 10, 64); err == nil && owner != p.UserID() {
-		none = true
+	for _, bound := range []struct {
+		name, text string
+		most       int
+	}{{"external_system", system, maxRefWord}, {"external_ref", ref, maxRef}, {"external_kind", kind, maxRefWord}} {
+		if !isText(bound.text, bound.most) {
+			return problems.New(problems.InvalidParameter, "%s must be at most %d characters of text.", bound.name, bound.most)
+		}
 	}
-	if tag, err := strconv.ParseInt(query.Get("tag_id"), 10, 64); err == nil && tag != 0 {
-		none = true
+	if ref != "" {
+		filter.Ref = &recordings.RefFilter{System: system, Kind: kind, Ref: ref}
 	}
-	if _, err := strconv.ParseInt(query.Get("folder_id"), 10, 64); err == nil {
-		none = true
-	}
-	return none, nil
+	return nil
+}
+
+// isText tells whether the databases can hold the text and it is not too long.
+func isText(text string, most int) bool {
+	return utf8.ValidString(text) && !strings.ContainsRune(text, 0) && utf8.RuneCountInString(text) <= most
 }
 
 // readDates reads the bounds in time. A bound that is no date is refused: without it the list would show what was
@@ -113,6 +147,12 @@ func readDates(query url.Values, filter *recordings.Filter) error {
 		bound.set(at, dateOnly)
 	}
 	return nil
+}
+
+// wholeNumber reads an id; one beyond int64 is the largest, which nothing has.
+func wholeNumber(text string) (int64, bool) {
+	value, err := strconv.ParseInt(text, 10, 64)
+	return value, err == nil || errors.Is(err, strconv.ErrRange)
 }
 
 // number reads a number and brings it into its bounds; what is no number is the default.

@@ -63,9 +63,6 @@ func refFormOf(r recordings.ExternalRef) refForm {
 	return refForm{r.ID, r.System, r.Kind, r.Ref, r.URL, r.Label, routes.Micro(r.CreatedAt)}
 }
 
-// event is an appointment; this release finds none.
-type event struct{}
-
 func commonOf(r recordings.Recording) common {
 	form := common{
 		ID: r.ID, Title: r.Title, Status: r.Status,
@@ -103,7 +100,7 @@ type listed struct {
 
 func listedOf(r recordings.Recording) listed {
 	return listed{
-		common: commonOf(r), HasTranscription: r.HasTranscript, HasSummary: r.Summary != nil && *r.Summary != "",
+		common: commonOf(r), HasTranscription: r.HasTranscript, HasSummary: r.HasSummary,
 		ErrorMessage: r.ErrorMessage, ErrorCode: r.ErrorCode,
 	}
 }
@@ -125,7 +122,7 @@ func detailedOf(detail recordings.Detail, include map[string]bool) detailed {
 	r := detail.Recording
 	form := detailed{
 		common: commonOf(r), ErrorMessage: r.ErrorMessage, ErrorCode: r.ErrorCode, MimeType: r.MimeType,
-		Events: []event{}, DuplicateInfo: duplicatesOf(detail.Copies),
+		Events: eventsOf(detail.Events), DuplicateInfo: duplicatesOf(detail.Copies),
 	}
 	if include["transcription"] {
 		form.Transcription = &detail.Transcription
@@ -145,6 +142,8 @@ type uploaded struct {
 	UserID                int64             `json:"user_id"`
 	MimeType              *string           `json:"mime_type"`
 	AudioDeletedAt        *string           `json:"audio_deleted_at"`
+	Tags                  []uploadedTag     `json:"tags"`
+	Folder                *folderForm       `json:"folder"`
 	Notes                 *string           `json:"notes"`
 	NotesHTML             string            `json:"notes_html"`
 	Transcription         *string           `json:"transcription"`
@@ -157,8 +156,15 @@ type uploaded struct {
 	DuplicateInfo         *duplicates       `json:"duplicate_info"`
 	SharedWithCount       int               `json:"shared_with_count"`
 	PublicShareCount      int               `json:"public_share_count"`
-	Ignored               ignored           `json:"ignored"`
+	Ignored               *ignored          `json:"ignored,omitempty"`
+	IdempotentReplay      bool              `json:"idempotent_replay,omitempty"`
 	DuplicateWarning      *duplicateWarning `json:"duplicate_warning,omitempty"`
+}
+
+// uploadedTag is a tag as the answer to an upload shows it, with the keys of the contract that this release has.
+type uploadedTag struct {
+	tagForm
+	CreatedAt string `json:"created_at"`
 }
 
 type ignored struct {
@@ -177,10 +183,20 @@ func uploadedOf(u recordings.Uploaded) uploaded {
 	form := uploaded{
 		common: commonOf(r), UserID: r.UserID, MimeType: r.MimeType, AudioDeletedAt: routes.NaiveOrNull(r.AudioDeletedAt),
 		Notes: r.Notes, NotesHTML: paragraphs(r.Notes), Summary: r.Summary, SummaryHTML: paragraphs(r.Summary),
-		Events: []event{}, PromptVariables: map[string]string{},
+		Tags: []uploadedTag{}, Events: []event{}, PromptVariables: map[string]string{},
 		ResolvedHotwords: r.Hotwords, ResolvedInitialPrompt: r.InitialPrompt,
-		DuplicateInfo: duplicatesOf(u.Copies),
-		Ignored:       ignored{TagIDs: u.Ignored.TagIDs, FolderID: u.Ignored.FolderID},
+		DuplicateInfo:    duplicatesOf(u.Copies),
+		IdempotentReplay: u.Replayed,
+	}
+	if !u.Replayed {
+		form.Ignored = &ignored{TagIDs: u.Ignored.TagIDs, FolderID: u.Ignored.FolderID}
+	}
+	for _, tag := range u.Tags {
+		form.Tags = append(form.Tags, uploadedTag{tagForm{tagBody: tagBodyOf(tag)}, routes.Naive(tag.CreatedAt)})
+	}
+	if u.Folder != nil {
+		folder := folderFormOf(*u.Folder)
+		form.Folder = &folder
 	}
 	if u.Duplicate != nil {
 		form.DuplicateWarning = &duplicateWarning{u.Duplicate.ID, u.Duplicate.Title, routes.Naive(u.Duplicate.CreatedAt)}

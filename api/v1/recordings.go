@@ -79,6 +79,7 @@ func (a *API) listRecordings(c echo.Context, p auth.Principal) error {
 }
 
 type detailQuery struct {
+	ifNoneMatch
 	Include *string `query:"include" description:"A list of transcription, summary and notes, with commas; all of them by itself."`
 	Format  *string `query:"format" description:"minimal leaves the three texts out."`
 }
@@ -86,7 +87,7 @@ type detailQuery struct {
 func showRecordingOperation() routes.Operation {
 	return routes.Operation{
 		Summary: "Show a recording", Group: routes.GroupRecordings, Request: detailQuery{},
-		Answers: routes.Answers{http.StatusOK: detailed{}},
+		Answers: routes.Answers{http.StatusOK: detailed{}, http.StatusNotModified: routes.Nothing{}},
 	}
 }
 
@@ -100,7 +101,7 @@ func (a *API) showRecording(c echo.Context, p auth.Principal) error {
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusOK, detailedOf(detail, include))
+	return answerTagged(c, tagDetail, id, detail.Recording.UpdatedAt, detailedOf(detail, include))
 }
 
 // included are the texts that a detail is asked to show: all of them unless ?include= names some or

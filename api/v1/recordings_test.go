@@ -3,6 +3,7 @@ package v1_test
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -249,17 +250,16 @@ func TestDiscovery(t *testing.T) {
 	upload := s.mint(s.user, "upload")
 	body := s.expect(s.get("/api/v1/capabilities", "Authorization", "Bearer "+upload), 200, "")
 	keys(t, "capabilities", body, "speakr_version api_version server server_version features models_local")
-	built := 0
+	var built []string
 	for name, feature := range body["features"].(map[string]any) {
 		if feature == true {
-			built++
-			if name != "token_scopes" {
-				t.Errorf("%s is not built", name)
-			}
+			built = append(built, name)
 		}
 	}
-	if built != 1 || body["api_version"] != "1.1" {
-		t.Errorf("capabilities are %v", body)
+	slices.Sort(built)
+	const want = "can_share_publicly changes_feed etags external_refs public_sharing share_links token_scopes upload_idempotency"
+	if strings.Join(built, " ") != want || body["api_version"] != "1.1" {
+		t.Errorf("%v are on, want %s", built, want)
 	}
 	body = s.expect(s.get("/api/v1/transcription"), 200, "")
 	if body["connector"] != "asr_endpoint" || body["default_model"] != "large" || body["capabilities"].(map[string]any)["diarization"] != true {

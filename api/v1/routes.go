@@ -16,9 +16,10 @@ import (
 	"github.com/stenometer/stenometer/speech"
 )
 
-// Accounts finds the account that asks.
+// Accounts finds the account that asks, and keeps its settings.
 type Accounts interface {
 	Find(ctx context.Context, id int64) (accounts.User, error)
+	SetAutoSummarization(ctx context.Context, id int64, enabled bool) error
 }
 
 // Standing tells how the limits of a request's caller stand.
@@ -26,11 +27,15 @@ type Standing interface {
 	Standing(c echo.Context) ([]limits.State, error)
 }
 
-// Options is what the API needs; all of it is required.
+// Options is what the API needs; all of it is required but PublicURL.
 type Options struct {
 	Recordings *recordings.Recordings
 	Accounts   Accounts
 	Limits     Standing
+	// Addresses tells whether a request came by HTTPS.
+	Addresses *auth.Addresses
+	// PublicURL is the server's address as its users see it.
+	PublicURL string
 	// Engine describes the speech engine in use.
 	Engine speech.Description
 	// Version is that of this server.
@@ -43,6 +48,8 @@ type API struct {
 	recordings *recordings.Recordings
 	accounts   Accounts
 	limits     Standing
+	addresses  *auth.Addresses
+	publicURL  string
 	engine     speech.Description
 	version    string
 	now        func() time.Time
@@ -52,23 +59,84 @@ type API struct {
 func New(o Options) *API {
 	return &API{
 		recordings: o.Recordings, accounts: o.Accounts, limits: o.Limits, engine: o.Engine,
-		version: o.Version, now: o.Now,
+		addresses: o.Addresses, publicURL: o.PublicURL, version: o.Version, now: o.Now,
 	}
 }
 
 // Declare adds the rows.
 func (a *API) Declare(t *routes.Table) {
+	a.declareRecordings(t)
+	a.declareBelongings(t)
+	a.declareServer(t)
+}
+
+// declareRecordings adds what is asked of recordings themselves.
+func (a *API) declareRecordings(t *routes.Table) {
 	t.Upload("POST", "/api/v1/recordings/upload", auth.Upload, routes.MaxUpload, a.uploadRecording, uploadRecordingOperation())
 	t.Token("GET", "/api/v1/recordings", auth.Read, a.listRecordings, listRecordingsOperation())
+	t.Token("GET", "/api/v1/recordings/changes", auth.Read, a.listChanges, listChangesOperation())
 	t.Token("GET", "/api/v1/recordings/:recording", auth.Read, a.showRecording, showRecordingOperation())
+	t.Token("PATCH", "/api/v1/recordings/:recording", auth.Write, a.patchRecording, patchRecordingOperation())
 	t.Token("DELETE", "/api/v1/recordings/:recording", auth.Delete, a.deleteRecording, deleteRecordingOperation())
 	t.Token("GET", "/api/v1/recordings/:recording/status", auth.Read, a.showStatus, showStatusOperation(), routes.InPlaceOfRead(limits.Status))
 	t.Token("GET", "/api/v1/recordings/:recording/transcript", auth.Read, a.showTranscript, showTranscriptOperation())
+	t.Token("GET", "/api/v1/recordings/:recording/summary", auth.Read, a.showSummary, showSummaryOperation())
+	t.Token("PUT", "/api/v1/recordings/:recording/summary", auth.Write, a.replaceSummary, replaceSummaryOperation())
+	t.Token("GET", "/api/v1/recordings/:recording/notes", auth.Read, a.showNotes, showNotesOperation())
+	t.Token("PUT", "/api/v1/recordings/:recording/notes", auth.Write, a.replaceNotes, replaceNotesOperation())
+	t.Token("POST", "/api/v1/recordings/:recording/delete-audio", auth.Delete, a.deleteAudio, deleteAudioOperation())
+	t.Token("PATCH", "/api/v1/recordings/batch", auth.Write, a.patchBatch, patchBatchOperation(), routes.Weigh("recording_ids"))
+	t.Token("DELETE", "/api/v1/recordings/batch", auth.Delete, a.deleteBatch, deleteBatchOperation(), routes.Weigh("recording_ids"))
+	t.Token("POST", "/api/v1/recordings/batch/transcribe", auth.Process, a.transcribeBatch, transcribeBatchOperation(), routes.Weigh("recording_ids"))
 	t.Token("GET", "/api/v1/recordings/:recording/audio", auth.Read, a.sendAudio, sendAudioOperation(), routes.LongAnswer())
 	t.Token("POST", "/api/v1/recordings/:recording/transcribe", auth.Process, a.transcribeRecording, transcribeRecordingOperation())
 
+	t.Token("GET", "/api/v1/search", auth.Read, a.search, searchOperation(), routes.Limit(limits.Search))
+}
+
+// declareBelongings adds what recordings are put into and what is said of them.
+func (a *API) declareBelongings(t *routes.Table) {
+	t.Token("GET", "/api/v1/recordings/:recording/speakers", auth.Read, a.listVoices, listVoicesOperation())
+	t.Token("PUT", "/api/v1/recordings/:recording/speakers/assign", auth.Write, a.assignSpeakers, assignSpeakersOperation())
+	t.Token("GET", "/api/v1/speakers", auth.Read, a.listSpeakers, listSpeakersOperation())
+	t.Token("POST", "/api/v1/speakers", auth.Write, a.createSpeaker, createSpeakerOperation())
+	t.Token("PUT", "/api/v1/speakers/:speaker", auth.Write, a.changeSpeaker, changeSpeakerOperation())
+	t.Token("DELETE", "/api/v1/speakers/:speaker", auth.Delete, a.deleteSpeaker, deleteSpeakerOperation())
+
+	t.Token("GET", "/api/v1/recordings/:recording/external-refs", auth.Read, a.listRefs, listRefsOperation())
+	t.Token("POST", "/api/v1/recordings/:recording/external-refs", auth.Write, a.addRef, addRefOperation())
+	t.Token("PUT", "/api/v1/recordings/:recording/external-refs", auth.Write, a.replaceRefs, replaceRefsOperation())
+	t.Token("DELETE", "/api/v1/recordings/:recording/external-refs/:ref", auth.Write, a.removeRef, removeRefOperation())
+
+	t.Token("POST", "/api/v1/recordings/:recording/share", auth.Share, a.shareRecording, shareRecordingOperation())
+	t.Token("GET", "/api/v1/recordings/:recording/shares", auth.Share, a.listShares, listSharesOperation())
+	t.Token("DELETE", "/api/v1/shares/:share", auth.Share, a.revokeShare, revokeShareOperation())
+
+	t.Token("GET", "/api/v1/recordings/:recording/events", auth.Read, a.listEvents, listEventsOperation())
+	t.Token("GET", "/api/v1/recordings/:recording/events/ics", auth.Read, a.sendCalendar, sendCalendarOperation())
+
+	t.Token("GET", "/api/v1/tags", auth.Read, a.listTags, listTagsOperation())
+	t.Token("POST", "/api/v1/tags", auth.Write, a.createTag, createTagOperation())
+	t.Token("PUT", "/api/v1/tags/:tag", auth.Write, a.updateTag, updateTagOperation())
+	t.Token("DELETE", "/api/v1/tags/:tag", auth.Delete, a.deleteTag, deleteTagOperation())
+	t.Token("POST", "/api/v1/recordings/:recording/tags", auth.Write, a.addTags, addTagsOperation())
+	t.Token("PUT", "/api/v1/recordings/:recording/tags", auth.Write, a.replaceTags, replaceTagsOperation())
+	t.Token("DELETE", "/api/v1/recordings/:recording/tags/:tag", auth.Write, a.removeTag, removeTagOperation())
+
+	t.Token("GET", "/api/v1/folders", auth.Read, a.listFolders, listFoldersOperation())
+	t.Token("POST", "/api/v1/folders", auth.Write, a.createFolder, createFolderOperation())
+	t.Token("GET", "/api/v1/folders/:folder", auth.Read, a.showFolder, showFolderOperation())
+	t.Token("PATCH", "/api/v1/folders/:folder", auth.Write, a.updateFolder, updateFolderOperation("Change a folder"))
+	t.Token("PUT", "/api/v1/folders/:folder", auth.Write, a.updateFolder, updateFolderOperation("Change a folder, as PATCH does"))
+	t.Token("DELETE", "/api/v1/folders/:folder", auth.Delete, a.deleteFolder, deleteFolderOperation())
+}
+
+// declareServer adds what is asked of the server and the account.
+func (a *API) declareServer(t *routes.Table) {
 	t.Token("GET", "/api/v1/capabilities", auth.AnyToken, a.showCapabilities, showCapabilitiesOperation())
 	t.Token("GET", "/api/v1/limits", auth.AnyToken, a.showLimits, showLimitsOperation())
+	t.Token("GET", "/api/v1/stats", auth.Read, a.showStats, showStatsOperation())
 	t.Token("GET", "/api/v1/transcription", auth.Read, a.showTranscription, showTranscriptionOperation())
+	t.Token("PUT", "/api/v1/settings/auto-summarization", auth.Settings, a.setAutoSummarization, setAutoSummarizationOperation())
 	t.Token("GET", "/api/v1/users/me", auth.Read, a.showUser, showUserOperation())
 }

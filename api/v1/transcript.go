@@ -52,6 +52,7 @@ type renderedForm struct {
 }
 
 type transcriptQuery struct {
+	ifNoneMatch
 	Format      *string  `query:"format" enum:"json,text,srt,vtt"`
 	Start       *float64 `query:"start" description:"Seconds; of JSON alone."`
 	End         *float64 `query:"end" description:"Seconds; of JSON alone."`
@@ -61,7 +62,10 @@ type transcriptQuery struct {
 func showTranscriptOperation() routes.Operation {
 	return routes.Operation{
 		Summary: "Show a transcript", Group: routes.GroupTranscript, Request: transcriptQuery{},
-		Answers:  routes.Answers{http.StatusOK: routes.OneOf{transcriptForm{}, plainTranscriptForm{}, renderedForm{}}},
+		Answers: routes.Answers{
+			http.StatusOK:          routes.OneOf{transcriptForm{}, plainTranscriptForm{}, renderedForm{}},
+			http.StatusNotModified: routes.Nothing{},
+		},
 		Refusals: []problems.Kind{problems.InvalidParameter, problems.NoTimings},
 	}
 }
@@ -80,7 +84,7 @@ func (a *API) showTranscript(c echo.Context, p auth.Principal) error {
 	var content string
 	switch format {
 	case "", "json":
-		return answerSegments(c, transcript, query)
+		return answerSegments(c, id, transcript, query)
 	case "text":
 		content = transcript.PlainText()
 	case "srt":
@@ -93,16 +97,16 @@ func (a *API) showTranscript(c echo.Context, p auth.Principal) error {
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusOK, renderedForm{format, content})
+	return answerTagged(c, tagTranscript, id, transcript.UpdatedAt, renderedForm{format, content})
 }
 
-func answerSegments(c echo.Context, transcript recordings.Transcript, query url.Values) error {
+func answerSegments(c echo.Context, id int64, transcript recordings.Transcript, query url.Values) error {
 	window, err := readWindow(query)
 	if err != nil {
 		return err
 	}
 	if transcript.Kind == recordings.Plain {
-		return c.JSON(http.StatusOK, plainTranscriptForm{
+		return answerTagged(c, tagTranscript, id, transcript.UpdatedAt, plainTranscriptForm{
 			Format: "json", Kind: recordings.Plain, Segments: []segmentForm{}, Raw: transcript.Raw, Gaps: transcript.Gaps,
 		})
 	}
@@ -113,11 +117,11 @@ func answerSegments(c echo.Context, transcript recordings.Transcript, query url.
 	}
 	for i, s := range segments {
 		form.Segments[i] = segmentForm{
-			Index: s.Index, Speaker: s.Speaker, SpeakerLabel: s.SpeakerLabel, Text: s.Text, Sentence: s.Text,
+			Index: s.Index, Speaker: s.Speaker, SpeakerLabel: s.SpeakerLabel, SpeakerID: s.SpeakerID, Text: s.Text, Sentence: s.Text,
 			StartTime: s.Start, EndTime: s.End,
 		}
 	}
-	return c.JSON(http.StatusOK, form)
+	return answerTagged(c, tagTranscript, id, transcript.UpdatedAt, form)
 }
 
 func readWindow(query url.Values) (recordings.Window, error) {

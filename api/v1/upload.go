@@ -30,18 +30,23 @@ type uploadForm struct {
 	Hotwords         *string        `formData:"hotwords" maxLength:"10000"`
 	InitialPrompt    *string        `formData:"initial_prompt" maxLength:"10000"`
 	Model            *string        `formData:"transcription_model" maxLength:"120"`
-	TagID            *string        `formData:"tag_id" description:"Or tag_ids[0], tag_ids[1] and so on, at most 100."`
+	TagID            *string        `formData:"tag_id" description:"Or tag_ids[0], tag_ids[1] and so on, at most 100, without a gap; tag_id counts when none of those exists."`
 	FolderID         *string        `formData:"folder_id"`
+	ExternalRefs     *string        `formData:"external_refs" description:"A JSON array of references: objects with system, kind, ref and, if need be, url and label; at most 50."`
+	Key              *string        `formData:"idempotency_key" maxLength:"100" description:"Or the header Idempotency-Key."`
+	HeaderKey        *string        `header:"Idempotency-Key" maxLength:"100"`
 	Strict           *string        `formData:"strict" description:"true refuses tags and folders that there are not, instead of reporting them in ignored."`
 }
 
 func uploadRecordingOperation() routes.Operation {
 	return routes.Operation{
 		Summary: "Upload a recording", Group: routes.GroupRecordings, Request: uploadForm{},
-		Notes:   "The recording is stored before the answer and transcribed after it.",
-		Answers: routes.Answers{http.StatusAccepted: uploaded{}},
+		Notes: "The recording is stored before the answer and transcribed after it. An upload that is sent again with its " +
+			"idempotency key, in the header or the form, is answered 200 with `idempotent_replay` once the bytes agree.",
+		Answers: routes.Answers{http.StatusAccepted: uploaded{}, http.StatusOK: uploaded{}},
 		Refusals: []problems.Kind{
-			problems.InvalidParameter, problems.InvalidMedia, problems.StorageFull, problems.StorageUnavailable,
+			problems.InvalidParameter, problems.InvalidMedia, problems.Conflict, problems.IdempotencyKeyReused,
+			problems.StorageFull, problems.StorageUnavailable,
 		},
 	}
 }
@@ -51,9 +56,16 @@ func (a *API) uploadRecording(c echo.Context, p auth.Principal, body io.Reader) 
 	if err != nil {
 		return err
 	}
-	accepted, err := a.recordings.Upload(c.Request().Context(), p, body, boundary)
+	key, err := routes.IdempotencyKey(c.Request())
 	if err != nil {
 		return err
+	}
+	accepted, err := a.recordings.Upload(c.Request().Context(), p, body, boundary, key)
+	if err != nil {
+		return err
+	}
+	if accepted.Replayed {
+		return c.JSON(http.StatusOK, uploadedOf(accepted))
 	}
 	return c.JSON(http.StatusAccepted, uploadedOf(accepted))
 }

@@ -26,7 +26,7 @@ type userForm struct {
 	GroupMemberships []struct{}  `json:"group_memberships"`
 }
 
-// preferences are what this release does; none of them can be changed yet.
+// preferences are what this release does for the account.
 type preferences struct {
 	UILanguage                    *string `json:"ui_language"`
 	TranscriptionLanguage         *string `json:"transcription_language"`
@@ -55,6 +55,10 @@ func (a *API) showUser(c echo.Context, p auth.Principal) error {
 	return c.JSON(http.StatusOK, userForm{
 		ID: user.ID, Username: user.Username, Email: user.Email, IsAdmin: user.InstanceAdmin,
 		Role: user.Role, OrganizationID: user.OrganizationID,
-		Preferences: preferences{Diarize: a.engine.Capabilities.Diarization}, GroupMemberships: []struct{}{},
+		CanSharePublicly: a.recordings.PublicSharing && p.MayPublish(),
+		Preferences: preferences{
+			AutoSummarization: user.AutoSummarization, Diarize: a.engine.Capabilities.Diarization,
+		},
+		GroupMemberships: []struct{}{},
 	})
 }

@@ -10,6 +10,7 @@ import (
 	"mime/multipart"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"net/textproto"
 	"os"
 	"path/filepath"
@@ -25,6 +26,7 @@ import (
 	v1 "github.com/stenometer/stenometer/api/v1"
 	"github.com/stenometer/stenometer/auth"
 	"github.com/stenometer/stenometer/auth/authtest"
+	"github.com/stenometer/stenometer/idempotency"
 	"github.com/stenometer/stenometer/jobs"
 	"github.com/stenometer/stenometer/limits"
 	"github.com/stenometer/stenometer/media"
@@ -81,7 +83,8 @@ func open(t testing.TB) *site {
 	stories := recordings.New(s.db, recordings.Options{
 		Files: files, TempDir: filepath.Join(folder, "tmp"), Free: func() (int64, error) { return 1 << 40, nil },
 		LocalPath: func(key string) string { return filepath.Join(folder, "files", key) },
-		Queue:     queue, Media: toolbox, MaxUploadBytes: maxUpload, Now: time.Now, Logger: logger,
+		Keys:      idempotency.New(s.db, idempotency.Options{Life: time.Hour, Now: time.Now}),
+		Queue:     queue, Media: toolbox, MaxUploadBytes: maxUpload, PublicSharing: true, Now: time.Now, Logger: logger,
 	})
 	recordings.RegisterWorkers(queue, stories)
 	figures := make(limits.Figures)
@@ -93,7 +96,10 @@ func open(t testing.TB) *site {
 		Guard: guard, Bounds: routes.Bounds{Upload: maxUpload}, Metrics: noMetrics{}, Logger: logger, Now: time.Now,
 	})
 	v1.New(v1.Options{
-		Recordings: stories, Accounts: accounts.New(s.db, accounts.Options{}), Limits: guard, Version: "1.2.3", Now: time.Now,
+		Recordings: stories, Accounts: accounts.New(s.db, accounts.Options{}), Limits: guard, Version: "1.2.3", PublicURL: "http://notes.example.org/", Now: time.Now,
+		Addresses: auth.NewAddresses(auth.AddressOptions{
+			TrustedProxies: 1, TrustedNetworks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, Now: time.Now, Logger: logger,
+		}),
 		Engine: speech.Description{Connector: "asr_endpoint", Model: "large", Capabilities: speech.Capabilities{Diarization: true}},
 	}).Declare(table)
 	s.server = httptest.NewServer(table.Handler())

@@ -1,0 +1,107 @@
+package v1
+
+import (
+	"fmt"
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/stenometer/stenometer/auth"
+	"github.com/stenometer/stenometer/problems"
+	"github.com/stenometer/stenometer/recordings"
+	"github.com/stenometer/stenometer/routes"
+)
+
+type statsForm struct {
+	Recordings    recordingStats     `json:"recordings"`
+	Storage       storageStats       `json:"storage"`
+	Queue         queueStats         `json:"queue"`
+	Tokens        tokenStats         `json:"tokens"`
+	Transcription transcriptionStats `json:"transcription"`
+	Activity      activityStats      `json:"activity"`
+}
+
+type recordingStats struct {
+	Total      int64 `json:"total"`
+	Completed  int64 `json:"completed"`
+	Processing int64 `json:"processing"`
+	Pending    int64 `json:"pending"`
+	Failed     int64 `json:"failed"`
+}
+
+type storageStats struct {
+	UsedBytes int64  `json:"used_bytes"`
+	UsedHuman string `json:"used_human" example:"23.9 KB"`
+}
+
+type queueStats struct {
+	JobsQueued     int64 `json:"jobs_queued"`
+	JobsProcessing int64 `json:"jobs_processing"`
+}
+
+// tokenStats and transcriptionStats are what was paid for; this release counts nothing of it and knows no budgets.
+type tokenStats struct {
+	UsedThisMonth int64    `json:"used_this_month"`
+	Budget        *int64   `json:"budget"`
+	Percentage    *float64 `json:"percentage"`
+}
+
+type transcriptionStats struct {
+	UsedThisMonthSeconds int64    `json:"used_this_month_seconds"`
+	UsedThisMonthMinutes int64    `json:"used_this_month_minutes"`
+	BudgetSeconds        *int64   `json:"budget_seconds"`
+	BudgetMinutes        *int64   `json:"budget_minutes"`
+	Percentage           *float64 `json:"percentage"`
+	EstimatedCost        float64  `json:"estimated_cost"`
+}
+
+type activityStats struct {
+	RecordingsToday   int64   `json:"recordings_today"`
+	LastTranscription *string `json:"last_transcription"`
+}
+
+type statsQuery struct {
+	Scope *string `query:"scope" description:"user, which other words are read as; all is refused."`
+}
+
+func showStatsOperation() routes.Operation {
+	return routes.Operation{
+		Summary: "Count what the account has", Group: routes.GroupAccount, Request: statsQuery{},
+		Notes:   "Today begins at midnight in the organization's time zone.",
+		Answers: routes.Answers{http.StatusOK: statsForm{}}, Refusals: []problems.Kind{problems.NotPermitted},
+	}
+}
+
+// showStats shows the figures of the caller's own account: those of all accounts need the mark of administration,
+// which no credential can bear yet.
+func (a *API) showStats(c echo.Context, p auth.Principal) error {
+	if c.QueryParam("scope") == "all" {
+		return problems.New(problems.NotPermitted, "The figures of all accounts are for administrators.")
+	}
+	stats, err := a.recordings.Stats(c.Request().Context(), p)
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, statsFormOf(stats))
+}
+
+func statsFormOf(stats recordings.Stats) statsForm {
+	return statsForm{
+		Recordings: recordingStats{
+			Total: stats.Total, Completed: stats.Completed, Processing: stats.Processing, Pending: stats.Pending, Failed: stats.Failed,
+		},
+		Storage:  storageStats{UsedBytes: stats.AudioBytes, UsedHuman: humanBytes(stats.AudioBytes)},
+		Queue:    queueStats{JobsQueued: stats.Pending, JobsProcessing: stats.Processing},
+		Activity: activityStats{RecordingsToday: stats.Today, LastTranscription: routes.NaiveOrNull(stats.LastTranscription)},
+	}
+}
+
+// humanBytes writes a size for people, in steps of 1024: "0.0 B", "23.9 KB".
+func humanBytes(size int64) string {
+	value, unit := float64(size), 0
+	units := []string{"B", "KB", "MB", "GB", "TB", "PB"}
+	for value >= 1024 && unit < len(units)-1 {
+		value, unit = value/1024, unit+1
+	}
+	return fmt.Sprintf("%.1f %s", value, units[unit])
+}

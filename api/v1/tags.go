@@ -1,0 +1,181 @@
+package v1
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/stenometer/stenometer/auth"
+	"github.com/stenometer/stenometer/problems"
+	"github.com/stenometer/stenometer/recordings"
+	"github.com/stenometer/stenometer/routes"
+)
+
+// tagBody is what every form of a tag has.
+type tagBody struct {
+	ID                  int64   `json:"id"`
+	Name                *string `json:"name"`
+	Color               string  `json:"color"`
+	CustomPrompt        *string `json:"custom_prompt"`
+	DefaultLanguage     *string `json:"default_language"`
+	DefaultMinSpeakers  *int    `json:"default_min_speakers"`
+	DefaultMaxSpeakers  *int    `json:"default_max_speakers"`
+	ProtectFromDeletion bool    `json:"protect_from_deletion"`
+}
+
+func tagBodyOf(tag recordings.Tag) tagBody {
+	return tagBody{
+		ID: tag.ID, Name: tag.Name, Color: tag.Color, CustomPrompt: tag.CustomPrompt, DefaultLanguage: tag.DefaultLanguage,
+		DefaultMinSpeakers: tag.MinSpeakers, DefaultMaxSpeakers: tag.MaxSpeakers, ProtectFromDeletion: tag.ProtectFromDeletion,
+	}
+}
+
+// tagForm is a tag with the group that it belongs to, which this release has none of.
+type tagForm struct {
+	tagBody
+	IsGroupTag bool   `json:"is_group_tag"`
+	GroupID    *int64 `json:"group_id"`
+}
+
+type listedTag struct {
+	tagForm
+	CanEdit bool `json:"can_edit"`
+}
+
+type tagList struct {
+	Tags []listedTag `json:"tags"`
+}
+
+type tagQuery struct {
+	Name *string `query:"name" description:"Keeps those that are called exactly so, in any case." example:"Standup"`
+}
+
+func listTagsOperation() routes.Operation {
+	return routes.Operation{
+		Summary: "List tags", Group: routes.GroupTags, Request: tagQuery{},
+		Notes:   "By name, all of them: an account has at most 1,000.",
+		Answers: routes.Answers{http.StatusOK: tagList{}},
+	}
+}
+
+func (a *API) listTags(c echo.Context, p auth.Principal) error {
+	tags, err := a.recordings.Tags(c.Request().Context(), p, strings.TrimSpace(c.QueryParam("name")))
+	if err != nil {
+		return err
+	}
+	answer := tagList{Tags: make([]listedTag, len(tags))}
+	for i, tag := range tags {
+		answer.Tags[i] = listedTag{tagForm: tagForm{tagBody: tagBodyOf(tag)}, CanEdit: true}
+	}
+	return c.JSON(http.StatusOK, answer)
+}
+
+// presetForm is what the bodies of tags and folders have in common.
+type presetForm struct {
+	Color              routes.Optional[string] `json:"color" minLength:"7" maxLength:"7" pattern:"^#[0-9A-Fa-f]{6}$" description:"null is the usual color." example:"#3B82F6"`
+	CustomPrompt       routes.Optional[string] `json:"custom_prompt" maxLength:"10000"`
+	DefaultLanguage    routes.Optional[string] `json:"default_language" maxLength:"10" example:"en"`
+	DefaultMinSpeakers routes.Optional[int]    `json:"default_min_speakers" minimum:"1" maximum:"100"`
+	DefaultMaxSpeakers routes.Optional[int]    `json:"default_max_speakers" minimum:"1" maximum:"100"`
+	GroupID            routes.Optional[int64]  `json:"group_id" description:"null: this release has no groups."`
+}
+
+func (f presetForm) preset(name recordings.Edit[string]) recordings.Preset {
+	return recordings.Preset{
+		Name: name, Color: edit(f.Color), CustomPrompt: edit(f.CustomPrompt), DefaultLanguage: edit(f.DefaultLanguage),
+		MinSpeakers: edit(f.DefaultMinSpeakers), MaxSpeakers: edit(f.DefaultMaxSpeakers), GroupID: edit(f.GroupID),
+	}
+}
+
+type newTag struct {
+	Name string `json:"name" required:"true" minLength:"1" maxLength:"50" example:"Standup"`
+	presetForm
+	ProtectFromDeletion routes.Optional[bool] `json:"protect_from_deletion"`
+}
+
+func createTagOperation() routes.Operation {
+	return routes.Operation{
+		Summary: "Create a tag", Group: routes.GroupTags, Request: newTag{},
+		Notes: "A name that the account has already is a 400. Language and numbers of speakers count for recordings " +
+			"with this tag that were given none.",
+		Answers:  routes.Answers{http.StatusCreated: tagForm{}},
+		Refusals: []problems.Kind{problems.InvalidParameter, problems.Conflict},
+	}
+}
+
+func (a *API) createTag(c echo.Context, p auth.Principal) error {
+	var body newTag
+	if err := routes.DecodeJSON(c, &body); err != nil {
+		return err
+	}
+	tag, err := a.recordings.CreateTag(c.Request().Context(), p, recordings.TagEdit{
+		Preset:              body.preset(recordings.Edit[string]{Given: true, Value: &body.Name}),
+		ProtectFromDeletion: edit(body.ProtectFromDeletion),
+	})
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusCreated, tagForm{tagBody: tagBodyOf(tag)})
+}
+
+type changedTag struct {
+	Name routes.Optional[string] `json:"name" minLength:"1" maxLength:"50" example:"Standup"`
+	presetForm
+	ProtectFromDeletion routes.Optional[bool] `json:"protect_from_deletion"`
+}
+
+type tagUpdated struct {
+	Success bool    `json:"success"`
+	Tag     tagBody `json:"tag"`
+}
+
+func updateTagOperation() routes.Operation {
+	return routes.Operation{
+		Summary: "Change a tag", Group: routes.GroupTags, Request: changedTag{},
+		Notes:    "What is not named stays.",
+		Answers:  routes.Answers{http.StatusOK: tagUpdated{}},
+		Refusals: []problems.Kind{problems.InvalidParameter, problems.Conflict},
+	}
+}
+
+func (a *API) updateTag(c echo.Context, p auth.Principal) error {
+	id, err := routes.IDParam(c, "tag")
+	if err != nil {
+		return err
+	}
+	var body changedTag
+	if err := routes.DecodeJSON(c, &body); err != nil {
+		return err
+	}
+	if body == (changedTag{}) {
+		return problems.New(problems.InvalidParameter, "The body names nothing to change.")
+	}
+	tag, err := a.recordings.UpdateTag(c.Request().Context(), p, id, recordings.TagEdit{
+		Preset: body.preset(edit(body.Name)), ProtectFromDeletion: edit(body.ProtectFromDeletion),
+	})
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, tagUpdated{true, tagBodyOf(tag)})
+}
+
+func deleteTagOperation() routes.Operation {
+	return routes.Operation{
+		Summary: "Delete a tag", Group: routes.GroupTags,
+		Notes: "Recordings stay; each that has it changes. When the answer is a failure, some of them may have lost it " +
+			"already; asking again goes on from there.",
+		Answers: routes.Answers{http.StatusOK: done{}},
+	}
+}
+
+func (a *API) deleteTag(c echo.Context, p auth.Principal) error {
+	id, err := routes.IDParam(c, "tag")
+	if err != nil {
+		return err
+	}
+	if err := a.recordings.DeleteTag(c.Request().Context(), p, id); err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, done{true, "The tag was deleted."})
+}
