@@ -19,9 +19,10 @@ type visit struct {
 	states    []limits.State
 	refused   bool
 	now       func() time.Time
-	// The room of a stack: a token's paid request has five limits. Deciding about it allocates nothing.
-	stackRoom [5]limits.Limit
-	stateRoom [5]limits.State
+	// The room of the stacks of most requests: deciding about them allocates nothing. Paid ones have more limits, and
+	// room for those would be made and cleared for every request.
+	stackRoom [2]limits.Limit
+	stateRoom [2]limits.State
 }
 
 // visit begins the guard's account of a request. The headers are written just before the answer's first byte,

@@ -114,9 +114,9 @@ func (t *Table) bound(c echo.Context) {
 	w, r := c.Response().Writer, c.Request()
 	control := http.NewResponseController(w)
 	answer := &answerWriter{ResponseWriter: w, control: control, stall: t.timeouts.WriteStall}
-	answer.extend()
 	c.Response().Writer = answer
 	if r.Body != nil && r.Body != http.NoBody {
+		answer.extend() // the server itself may write that it waits for the body
 		body := &bodyReader{body: r.Body, control: control, stall: t.timeouts.BodyStall, left: t.bounds.JSON}
 		body.extend()
 		bounded := r.WithContext(r.Context())
