@@ -44,7 +44,7 @@ func TestEveryAnswerCanBeReadByAnAllowedOrigin(t *testing.T) {
 		for _, origin := range []string{ours, "http://localhost:5173"} {
 			a := call(header("Origin", origin))
 			readable := a.Header.Get("Access-Control-Expose-Headers")
-			for _, exposed := range []string{"X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset", "RateLimit", "RateLimit-Policy", "Retry-After", "ETag", "X-Request-ID"} {
+			for _, exposed := range []string{"X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset", "RateLimit", "RateLimit-Policy", "Retry-After", "ETag", "Idempotent-Replayed", "X-Request-ID"} {
 				if !strings.Contains(readable+",", exposed+",") {
 					t.Errorf("%d: %s is not exposed: %q", status, exposed, readable)
 				}
