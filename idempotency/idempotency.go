@@ -7,6 +7,7 @@ package idempotency
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -178,7 +179,8 @@ func (c *Claim) Keep(ctx context.Context, answer Answer) error {
 		}).Error
 	})
 	if err != nil {
-		return fmt.Errorf("keep the answer of an idempotency key: %w", err)
+		// The recording that it is about may have gone at this moment; without its answer the key must not stay held.
+		return errors.Join(fmt.Errorf("keep the answer of an idempotency key: %w", err), c.Release(ctx))
 	}
 	return nil
 }
@@ -203,7 +205,10 @@ func (c *Claim) Release(ctx context.Context) error {
 // Prune removes what has expired and returns how many keys that were, at most as many as it is allowed.
 func (k *Keys) Prune(ctx context.Context, most int) (pruned int64, err error) {
 	err = k.db.Transaction(ctx, func(tx *gorm.DB) error {
-		old := tx.Model(&models.IdempotencyKey{}).Select("id").Where("expires_at <= ?", k.Now().UTC()).Limit(most)
+		// Keys that a deleted recording is just taking with it are left to it: two who remove the same keys in another
+		// order would wait for each other.
+		old := tx.Model(&models.IdempotencyKey{}).Select("id").Where("expires_at <= ?", k.Now().UTC()).Limit(most).
+			Clauses(clause.Locking{Strength: clause.LockingStrengthUpdate, Options: clause.LockingOptionsSkipLocked})
 		gone := tx.Where("id IN (?)", old).Delete(&models.IdempotencyKey{})
 		pruned = gone.RowsAffected
 		return gone.Error

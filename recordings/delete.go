@@ -21,7 +21,8 @@ func (s *Recordings) Delete(ctx context.Context, p auth.Principal, id int64) err
 	var row models.Recording
 	err := s.db.Transaction(ctx, func(tx *gorm.DB) error {
 		var err error
-		if row, err = s.owned(tx, p, id); err != nil {
+		// Locked, so that the moment, the title and the job below are those of the last change.
+		if row, err = s.owned(locking(tx), p, id); err != nil {
 			return err
 		}
 		// Transcript and segments go with the recording.

@@ -67,7 +67,7 @@ func (s *Recordings) List(ctx context.Context, p auth.Principal, filter Filter) 
 		return page, nil
 	}
 	db := s.db.Read.WithContext(ctx)
-	query := filter.apply(db.Model(&models.Recording{}).Where("user_id = ?", p.UserID()), p)
+	query := s.kept(db.Model(&models.Recording{}).Where("user_id = ?", p.UserID()), p, filter)
 	var err error
 	if page.Total, err = total(db, query, p, filter); err != nil {
 		return Page{}, err
@@ -141,14 +141,13 @@ func items(db *gorm.DB, p auth.Principal, rows []models.Recording) ([]Recording,
 	return shown, attach(db, p, shown)
 }
 
-func (f Filter) apply(query *gorm.DB, p auth.Principal) *gorm.DB {
+// kept are the recordings of the query that the filter keeps.
+func (s *Recordings) kept(query *gorm.DB, p auth.Principal, f Filter) *gorm.DB {
 	if len(f.Statuses) > 0 {
 		query = query.Where("status IN ?", f.Statuses)
 	}
 	if f.Text != "" {
-		// The escape makes % and _ letters; LOWER on both sides because LIKE folds case on one database only.
-		pattern := "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(f.Text) + "%"
-		query = query.Where(`(LOWER(title) LIKE LOWER(?) ESCAPE '\' OR LOWER(participants) LIKE LOWER(?) ESCAPE '\')`, pattern, pattern)
+		query = s.named(query, p, f.Text)
 	}
 	for column, wanted := range map[string]*bool{"is_inbox": f.Inbox, "is_highlighted": f.Starred, "is_archived": f.Archived} {
 		if wanted != nil {

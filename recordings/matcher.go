@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // maxSnippet bounds the text of a hit in code points.
@@ -67,7 +68,7 @@ type snippet struct {
 
 // snip finds the terms in a text and cuts it to maxSnippet code points around the first, with … where it was cut.
 func snip(text string, terms []string) snippet {
-	text = strings.TrimSpace(text)
+	text = near(strings.TrimSpace(text), terms)
 	letters := []rune(text)
 	spans := places(letters, terms)
 	if len(letters) <= maxSnippet {
@@ -101,6 +102,31 @@ func snip(text string, terms []string) snippet {
 		}
 	}
 	return cut
+}
+
+// near cuts a long text to what a snippet around its first place can show or mark: a line may have a megabyte, and
+// finding every place takes many times the memory of the text.
+func near(text string, terms []string) string {
+	folded, first, longest := fold(text), -1, 0
+	for _, term := range terms {
+		if at := strings.Index(folded, term); at >= 0 && (first < 0 || at < first) {
+			first = at
+		}
+		longest = max(longest, utf8.RuneCountInString(term))
+	}
+	center := utf8.RuneCountInString(folded[:max(0, first)])
+	from, until, letter := 0, len(text), 0
+	for at := range text {
+		if letter == center-maxSnippet {
+			from = at
+		}
+		if letter == center+maxSnippet+longest+1 { // one more tells that something was cut
+			until = at
+			break
+		}
+		letter++
+	}
+	return text[from:until]
 }
 
 // places are where the terms are, in code points; what touches or overlaps is one place.

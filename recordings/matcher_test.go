@@ -173,3 +173,20 @@ func naive(text []rune, terms []string) []bool {
 	}
 	return marks
 }
+
+// A line of a megabyte costs about its own size to cut a snippet from, not twenty times as much.
+// Not parallel: what other tests allocate meanwhile would count.
+func TestSnippetsOfLongLinesAreCheap(t *testing.T) {
+	text := strings.Repeat("ab ", 350_000) + "needle" + strings.Repeat(" yy", 1000)
+	for _, query := range []string{"needle", "ab", "nowhere"} {
+		result := testing.Benchmark(func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				snip(text, []string{query})
+			}
+		})
+		if bytes := result.AllocedBytesPerOp(); bytes > 2*int64(len(text)) {
+			t.Errorf("a snippet around %q takes %d bytes of a text of %d", query, bytes, len(text))
+		}
+	}
+}

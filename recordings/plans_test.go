@@ -30,7 +30,19 @@ func (r *rig) crowd(user models.User) {
 		SELECT %d, %d, 'Recording ' || i, false, CASE WHEN i %% 50 = 0 THEN 'FAILED' ELSE 'COMPLETED' END, i, '%064d', '',
 			`+stamp+`, i %% 2 = 0, i %% 100 = 0, false, 0, '', false, `+stamp+`, `+stamp+`, `+stamp+`
 		FROM `+series, user.OrganizationID, user.ID, 0, manyRows)
-	err := r.db.Transaction(context.Background(), func(tx *gorm.DB) error { return tx.Exec(statement).Error })
+	err := r.db.Transaction(context.Background(), func(tx *gorm.DB) error {
+		// Search has caught up, which would take it a while.
+		for _, sql := range []string{
+			statement,
+			"INSERT INTO search_texts (recording_id, user_id, field, first, folded) SELECT id, user_id, 'title', 0, lower(title) FROM recordings WHERE id IN (SELECT recording_id FROM search_marks)",
+			"DELETE FROM search_marks",
+		} {
+			if err := tx.Exec(sql).Error; err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 	if err == nil && r.db.Dialect == models.Postgres {
 		err = r.db.Read.Exec("VACUUM ANALYZE").Error // as it does by itself in time
 	}

@@ -94,7 +94,7 @@ func checkRefs(name string, sent []ExternalRef) ([]ExternalRef, error) {
 }
 
 func tooManyRefs() *problems.Error {
-	return problems.New(problems.Conflict, "A recording has at most %d references of one account.", maxRefs).With("max_external_refs", maxRefs)
+	return problems.New(problems.Conflict, "A recording has at most %d references of one account.", maxRefs)
 }
 
 // Refs lists the caller's references of a recording of its own, by id.

@@ -36,6 +36,14 @@ func (q Query) date() string {
 	return "COALESCE(meeting_date, created_at)"
 }
 
+// dated is the date that the query goes by.
+func (c candidate) dated(q Query) time.Time {
+	if !q.ByCreation && c.MeetingDate != nil {
+		return *c.MeetingDate
+	}
+	return c.CreatedAt
+}
+
 // within is a query for the recordings among which is searched, the newest first.
 func (q Query) within(db *gorm.DB, p auth.Principal) *gorm.DB {
 	query := db.Model(&models.Recording{}).Where("user_id = ?", p.UserID()).Order(q.date() + " DESC, id DESC")
@@ -64,15 +72,33 @@ func (q Query) within(db *gorm.DB, p auth.Principal) *gorm.DB {
 // behind, of which nobody knows. The newest recordings are read whole: where terms are common, that ends the matter,
 // and what they have of terms too short for the index is all that is found of these. Only then the index is asked.
 func (s *Recordings) candidates(db *gorm.DB, p auth.Principal, q Query, wanted []string) ([]candidate, error) {
-	var recent []int64
-	if err := q.within(db, p).Limit(maxScan).Pluck("id", &recent).Error; err != nil || len(recent) == 0 {
+	var newest []candidate
+	err := q.within(db, p).Select("id", "meeting_date", "created_at").Limit(maxScan).Find(&newest).Error
+	if err != nil || len(newest) == 0 {
 		return nil, err
 	}
-	var found, behind []candidate
-	if err := s.having(q.within(db, p), q, wanted).Where("id IN ?", recent).Find(&found).Error; err != nil {
-		return nil, err
+	recent := make([]int64, len(newest))
+	for i := range newest {
+		recent[i] = newest[i].ID
+	}
+	// Their ids say it all; without the date the database would look for them through the whole account.
+	among := func(query *gorm.DB) *gorm.DB {
+		return query.Where("id IN ? AND "+q.date()+" >= ?", recent, newest[len(newest)-1].dated(q).UTC())
 	}
 	long := slices.ContainsFunc(wanted, isLong)
+	unsure := q.within(db, p)
+	if !long {
+		unsure = among(unsure)
+	}
+	// Before the index is asked: what it catches up with in between would else be in neither answer.
+	behind, err := marked(db, unsure, p)
+	if err != nil {
+		return nil, err
+	}
+	var found []candidate
+	if err := s.having(among(q.within(db, p)), q, wanted).Find(&found).Error; err != nil {
+		return nil, err
+	}
 	if len(recent) == maxScan && len(found) < maxCandidates && long {
 		rare, others, err := s.rare(db, q, recent, wanted)
 		if err != nil {
@@ -83,25 +109,30 @@ func (s *Recordings) candidates(db *gorm.DB, p auth.Principal, q Query, wanted [
 			return nil, err
 		}
 	}
-	unsure := q.within(db, p).Where("id IN (SELECT recording_id FROM search_marks WHERE user_id = ?)", p.UserID())
-	if !long {
-		unsure = unsure.Where("id IN ?", recent)
-	}
-	if err := unsure.Limit(maxCandidates).Find(&behind).Error; err != nil {
-		return nil, err
-	}
-	for i := range behind {
-		behind[i].behind = true
-	}
+	found = slices.DeleteFunc(found, func(c candidate) bool {
+		return slices.ContainsFunc(behind, func(other candidate) bool { return other.ID == c.ID })
+	})
 	found = append(found, behind...)
 	for i := range found {
-		found[i].at = found[i].CreatedAt
-		if !q.ByCreation && found[i].MeetingDate != nil {
-			found[i].at = *found[i].MeetingDate
-		}
+		found[i].at = found[i].dated(q)
 	}
 	slices.SortFunc(found, func(a, b candidate) int { return cmp.Or(b.at.Compare(a.at), cmp.Compare(b.ID, a.ID)) })
 	return found, nil
+}
+
+// marked gives those of the recordings that are behind, the newest. Mostly nothing is, which one look tells.
+func marked(db, among *gorm.DB, p auth.Principal) (behind []candidate, err error) {
+	var marks []int64
+	err = db.Model(&models.SearchMark{}).Where("user_id = ?", p.UserID()).Limit(1).Pluck("recording_id", &marks).Error
+	if err != nil || len(marks) == 0 {
+		return nil, err
+	}
+	err = among.Where("id IN (SELECT recording_id FROM search_marks WHERE user_id = ?)", p.UserID()).
+		Limit(maxCandidates).Find(&behind).Error
+	for i := range behind {
+		behind[i].behind = true
+	}
+	return behind, err
 }
 
 func isLong(term string) bool { return utf8.RuneCountInString(term) >= trigram }
@@ -153,21 +184,35 @@ func (s *Recordings) having(query *gorm.DB, q Query, wanted []string) *gorm.DB {
 
 // indexed keeps recordings that have the terms, those of rare by the index.
 func (s *Recordings) indexed(query *gorm.DB, p auth.Principal, q Query, rare, others []string) *gorm.DB {
-	branch := "SELECT t.recording_id FROM search_texts t WHERE t.folded LIKE ? AND t.user_id = ? AND t.field IN ?"
-	if s.db.Dialect == models.SQLite {
-		branch = "SELECT t.recording_id FROM search_trigrams CROSS JOIN search_texts t ON t.id = search_trigrams.rowid " +
-			"WHERE search_trigrams MATCH ? AND t.user_id = ? AND t.field IN ?"
-	}
+	branches := strings.Join(slices.Repeat([]string{s.indexSQL("t.field IN ?")}, len(rare)), " INTERSECT ")
 	var arguments []any
 	for _, term := range rare {
-		wanted := "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(term) + "%"
-		if s.db.Dialect == models.SQLite {
-			wanted = "folded : " + ftsPhrase(term) + " AND account : " + ftsPhrase(accountTrigram(p.UserID()))
-		}
-		arguments = append(arguments, wanted, p.UserID(), q.Fields)
+		arguments = append(arguments, s.indexTerm(p, term), p.UserID(), q.Fields)
 	}
-	branches := strings.Join(slices.Repeat([]string{branch}, len(rare)), " INTERSECT ")
 	return s.having(query.Where("id IN ("+branches+")", arguments...), q, others)
+}
+
+// indexSQL gives the recordings that have a term in some fields, by the index. Its arguments are the indexTerm, the
+// account, and those of the condition on the field.
+func (s *Recordings) indexSQL(field string) string {
+	from := "search_texts t WHERE t.folded LIKE ?"
+	if s.db.Dialect == models.SQLite {
+		from = "search_trigrams CROSS JOIN search_texts t ON t.id = search_trigrams.rowid WHERE search_trigrams MATCH ?"
+	}
+	return "SELECT t.recording_id FROM " + from + " AND t.user_id = ? AND " + field
+}
+
+// indexTerm is a folded term as the index is asked for it.
+func (s *Recordings) indexTerm(p auth.Principal, term string) string {
+	if s.db.Dialect == models.SQLite {
+		return "folded : " + ftsPhrase(term) + " AND account : " + ftsPhrase(accountTrigram(p.UserID()))
+	}
+	return likeInside(term)
+}
+
+// likeInside is LIKE's pattern for what has the text in it; the escapes make % and _ letters.
+func likeInside(text string) string {
+	return "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(text) + "%"
 }
 
 // ftsPhrase is a string in the query language of FTS5.

@@ -11,7 +11,7 @@ import (
 // show reads the texts of a page's matches. A text that was changed since it was looked at is left out.
 func show(db *gorm.DB, page []match, wanted []string) ([]Hit, error) {
 	hits := []Hit{}
-	read := reading{db: db, lines: map[fieldOf][]string{}}
+	read := reading{db: db}
 	for _, m := range page {
 		hit := Hit{
 			RecordingID: m.in.ID, Title: m.in.Title, MeetingDate: m.in.MeetingDate, Field: m.field, Score: m.score,
@@ -34,14 +34,16 @@ type fieldOf struct {
 	field     Field
 }
 
-// reading reads units and keeps the lines of a field for its next one.
+// reading reads units. It keeps the lines of the field that it read last, whose other units mostly come next: a page
+// may be of fifty recordings with a megabyte each.
 type reading struct {
 	db    *gorm.DB
-	lines map[fieldOf][]string
+	at    fieldOf
+	lines []string
 }
 
 // unit reads the text of a match, empty when it is not there any more, and fills in what a hit has of a segment.
-func (r reading) unit(m match, hit *Hit) (string, error) {
+func (r *reading) unit(m match, hit *Hit) (string, error) {
 	if m.field == FieldTranscript {
 		segment, found, err := r.segment(m)
 		if err != nil {
@@ -52,25 +54,23 @@ func (r reading) unit(m match, hit *Hit) (string, error) {
 			return segment.Text, nil
 		}
 	}
-	at := fieldOf{m.in.ID, m.field}
-	lines, kept := r.lines[at]
-	if !kept {
+	if at := (fieldOf{m.in.ID, m.field}); at != r.at {
 		text, err := r.whole(at)
 		if err != nil {
 			return "", err
 		}
-		if lines = []string{text}; m.field != FieldTitle && m.field != FieldParticipants {
-			lines = strings.Split(text, "\n")
+		r.at, r.lines = at, []string{text}
+		if m.field != FieldTitle && m.field != FieldParticipants {
+			r.lines = strings.Split(text, "\n")
 		}
-		r.lines[at] = lines
 	}
-	if m.unit >= len(lines) {
+	if m.unit >= len(r.lines) {
 		return "", nil
 	}
-	return lines[m.unit], nil
+	return r.lines[m.unit], nil
 }
 
-func (r reading) segment(m match) (models.TranscriptSegment, bool, error) {
+func (r *reading) segment(m match) (models.TranscriptSegment, bool, error) {
 	var rows []models.TranscriptSegment
 	err := r.db.Where("recording_id = ? AND position = ?", m.in.ID, m.unit).Limit(1).Find(&rows).Error
 	if err != nil || len(rows) == 0 {
@@ -83,7 +83,7 @@ func (r reading) segment(m match) (models.TranscriptSegment, bool, error) {
 }
 
 // whole reads the text of a field; that of a transcript is a plain one's.
-func (r reading) whole(at fieldOf) (string, error) {
+func (r *reading) whole(at fieldOf) (string, error) {
 	column, table, id := string(at.field), "recordings", "id"
 	if at.field == FieldTranscript {
 		column, table, id = "text", "transcripts", "recording_id"

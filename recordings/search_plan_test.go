@@ -43,6 +43,27 @@ func TestSearchUsesItsIndex(t *testing.T) {
 	})
 }
 
+// The newest recordings, which are read whole, are found by their dates: looking for their ids through the account would
+// make every search as slow as the account is large.
+func TestSearchReadsOnlyTheNewestWhole(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, url string) {
+		r := newRig(t, url, "", nil)
+		r.crowd(r.user)
+		for _, text := range []string{"recording", "co", "recording 42"} {
+			plans := r.plans(func() { r.brief(recordings.Query{Text: text}) })
+			for _, plan := range plans {
+				query, steps, _ := strings.Cut(plan, "\n")
+				bounded := strings.Contains(steps, "Index Cond: ((user_id = 1) AND (COALESCE") || strings.Contains(steps, "(user_id=? AND <expr>>?)") ||
+					strings.Contains(steps, "recordings_pkey on recordings")
+				if strings.Contains(query, "id IN (6000,") && strings.Contains(query, "ORDER BY") && !bounded {
+					t.Errorf("%q:\n%s", text, plan)
+				}
+			}
+		}
+	})
+}
+
 func planOf(t *testing.T, dialect models.Dialect, query *gorm.DB) string {
 	t.Helper()
 	var lines []string

@@ -222,8 +222,18 @@ func TestLinksDie(t *testing.T) {
 			t.Fatal(err)
 		}
 		dead("deleted")
-		for _, malformed := range []string{"", "short", strings.Repeat("A", 23), strings.Repeat("A", 21) + "%", strings.Repeat("A", 21) + "\x00", strings.Repeat("é", 11)} {
-			if problem := expect(t, second(r.recordings.Shared(ctx, malformed)), problems.NotFound); problem.Message != never.Message {
+	})
+}
+
+// What cannot be a link is refused in the words of one that is unknown.
+func TestWhatIsNoLinkIsUnknown(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, url string) {
+		r := newRig(t, url, "", publicly)
+		a := func(n int) string { return strings.Repeat("A", n) }
+		never := expect(t, second(r.recordings.Shared(context.Background(), a(22))), problems.NotFound)
+		for _, malformed := range []string{"", "short", a(23), a(21) + "%", a(21) + "\x00", strings.Repeat("é", 11)} {
+			if problem := expect(t, second(r.recordings.Shared(context.Background(), malformed)), problems.NotFound); problem.Message != never.Message {
 				t.Errorf("%q: it says %q", malformed, problem.Message)
 			}
 		}

@@ -256,8 +256,7 @@ func (s *Recordings) insertSpeaker(tx *gorm.DB, userID int64, said SpeakerChange
 		return models.Speaker{}, fmt.Errorf("count the speakers: %w", err)
 	}
 	if count >= maxSavedSpeakers {
-		return models.Speaker{}, problems.New(problems.Conflict, "An account has at most %d speakers.", maxSavedSpeakers).
-			With("max_speakers", maxSavedSpeakers)
+		return models.Speaker{}, problems.New(problems.Conflict, "An account has at most %d speakers.", maxSavedSpeakers)
 	}
 	now := s.moment()
 	row := models.Speaker{UserID: userID, Aliases: "[]", LastUsedAt: &now, CreatedAt: now, UpdatedAt: now}

@@ -13,11 +13,8 @@ import (
 // Reason is why a recording is gone for somebody.
 type Reason string
 
-// The reasons.
-const (
-	ReasonDeleted   Reason = "deleted"
-	ReasonRetention Reason = "retention"
-)
+// ReasonDeleted is the one reason of this release: somebody who may has deleted it.
+const ReasonDeleted Reason = "deleted"
 
 // The marks of the feed.
 const (

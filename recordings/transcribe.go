@@ -13,8 +13,8 @@ import (
 )
 
 // Transcribe queues a new transcription of a recording of the caller's own and gives the job's id. Hints that are
-// given replace the recording's; the present transcript is gone at once, as the contract has it. The request was
-// charged by the guard, so that the job charges nothing. A recording that waits or is worked on is an
+// given replace the recording's; the present transcript, summary and events are gone at once, as the contract has it.
+// The request was charged by the guard, so that the job charges nothing. A recording that waits or is worked on is an
 // invalid_state, one without audio not_found.
 func (s *Recordings) Transcribe(ctx context.Context, p auth.Principal, id int64, hints Hints) (jobID int64, err error) {
 	hints, err = hints.check()
@@ -67,8 +67,10 @@ func (s *Recordings) requeue(tx *gorm.DB, row *models.Recording, hints Hints) er
 	if moved.RowsAffected == 0 {
 		return problems.New(problems.InvalidState, "The recording is already being processed.")
 	}
-	if err := tx.Where("recording_id = ?", row.ID).Delete(&models.Transcript{}).Error; err != nil {
-		return fmt.Errorf("remove the old transcript: %w", err)
+	for _, result := range []any{&models.Transcript{}, &models.RecordingEvent{}} {
+		if err := tx.Where("recording_id = ?", row.ID).Delete(result).Error; err != nil {
+			return fmt.Errorf("remove the old results: %w", err)
+		}
 	}
 	return nil
 }

@@ -152,6 +152,7 @@ func (s *Server) recordingOptions(toolbox *media.Media, transcriber *speech.Tran
 		Transcribed:    s.metrics.Transcribed,
 		SlotLife:       slotLife, WatchEvery: watchEvery, WorkTimeout: workTimeout,
 		SweepInterval: s.config.SweepInterval, SweepAge: s.config.SweepAge, SweepRemove: s.config.SweepRemove,
+		ChangesSettle: s.config.ChangesSettle, TombstoneLife: s.config.TombstoneLife,
 		Now: s.now, Logger: s.program.Logger,
 	}
 }

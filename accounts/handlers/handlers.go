@@ -55,6 +55,11 @@ type accountForm struct {
 	Role     string `json:"role"`
 }
 
+// exampleAccount is the account that the API's examples tell of.
+func exampleAccount() accountForm {
+	return accountForm{ID: 1, Username: "ada", Email: "ada@example.org", Role: auth.RoleEditor}
+}
+
 // fromHere refuses forms of other sites, which could sign a browser in to an account of theirs.
 func (h *Handlers) fromHere(c echo.Context) error {
 	if err := h.sameOrigin.Check(c.Request()); err != nil {
@@ -63,7 +68,7 @@ func (h *Handlers) fromHere(c echo.Context) error {
 	return nil
 }
 
-type registerBody struct {
+type registration struct {
 	Email    string `json:"email" required:"true" maxLength:"254" format:"email" example:"ada@example.org"`
 	Username string `json:"username" required:"true" maxLength:"100" example:"ada"`
 	Password string `json:"password" required:"true" maxLength:"1000" format:"password"`
@@ -71,9 +76,9 @@ type registerBody struct {
 
 func registerOperation() routes.Operation {
 	return routes.Operation{
-		Summary: "Register an account and sign in", Group: routes.GroupAccount, Request: registerBody{},
+		Summary: "Register an account and sign in", Group: routes.GroupAccount, Request: registration{"ada@example.org", "ada", "correct horse battery staple"},
 		Notes:   "Answers 403 `registration_closed` where the operator does not take registrations.",
-		Answers: routes.Answers{http.StatusCreated: accountForm{}},
+		Answers: routes.Answers{http.StatusCreated: exampleAccount()},
 		Refusals: []problems.Kind{
 			problems.InvalidParameter, problems.RegistrationClosed, problems.CrossOrigin, problems.Conflict,
 		},
@@ -84,7 +89,7 @@ func (h *Handlers) register(c echo.Context) error {
 	if err := h.fromHere(c); err != nil {
 		return err
 	}
-	var body registerBody
+	var body registration
 	if err := routes.DecodeJSON(c, &body); err != nil {
 		return err
 	}
@@ -97,14 +102,16 @@ func (h *Handlers) register(c echo.Context) error {
 	return h.signedIn(c, http.StatusCreated, user)
 }
 
-type messageForm struct {
+const signedOut = "You are signed out."
+
+type signOut struct {
 	Message string `json:"message"`
 }
 
 func logoutOperation() routes.Operation {
 	return routes.Operation{
 		Summary: "Sign out", Notes: "Ends the session of the cookie; a token is not a session and is answered 404.",
-		Group: routes.GroupAccount, Answers: routes.Answers{http.StatusOK: messageForm{}},
+		Group: routes.GroupAccount, Answers: routes.Answers{http.StatusOK: signOut{signedOut}},
 		Refusals: []problems.Kind{problems.NotFound},
 	}
 }
@@ -117,5 +124,5 @@ func (h *Handlers) logout(c echo.Context, p auth.Principal) error {
 		return err
 	}
 	c.SetCookie(h.cookie(c, "", -1))
-	return c.JSON(http.StatusOK, messageForm{"You are signed out."})
+	return c.JSON(http.StatusOK, signOut{signedOut})
 }

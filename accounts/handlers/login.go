@@ -12,16 +12,16 @@ import (
 	"github.com/stenometer/stenometer/routes"
 )
 
-type loginBody struct {
-	Email    string `json:"email" maxLength:"254" example:"ada@example.org"`
-	Username string `json:"username" maxLength:"254" description:"Instead of the e-mail address."`
+type credentials struct {
+	Email    string `json:"email,omitempty" maxLength:"254" example:"ada@example.org"`
+	Username string `json:"username,omitempty" maxLength:"254" description:"Instead of the e-mail address."`
 	Password string `json:"password" maxLength:"1000" format:"password"`
 }
 
 func loginOperation() routes.Operation {
 	return routes.Operation{
-		Summary: "Sign in", Notes: "The answer sets the session's cookie. Failures are counted by account and address.",
-		Group: routes.GroupAccount, Request: loginBody{}, Answers: routes.Answers{http.StatusOK: accountForm{}},
+		Summary: "Sign in", Notes: "The answer sets the session cookie. Failed attempts are counted per account and address.",
+		Group: routes.GroupAccount, Request: credentials{Email: "ada@example.org", Password: "correct horse battery staple"}, Answers: routes.Answers{http.StatusOK: exampleAccount()},
 		Refusals: []problems.Kind{problems.InvalidParameter, problems.InvalidCredentials, problems.CrossOrigin},
 	}
 }
@@ -32,7 +32,7 @@ func (h *Handlers) login(c echo.Context) error {
 	if err := h.fromHere(c); err != nil {
 		return err
 	}
-	var body loginBody
+	var body credentials
 	if err := routes.DecodeJSON(c, &body); err != nil {
 		return err
 	}

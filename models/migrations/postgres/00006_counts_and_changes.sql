@@ -29,28 +29,37 @@ CREATE TABLE recording_count_changes (
 );
 CREATE INDEX recording_count_changes_user ON recording_count_changes (user_id);
 
+-- What an update changes is added up over the rows before and after it. Comparing row with row would have the two joined,
+-- which is planned without figures and compares each with each: an update of 6,000 recordings took 8 seconds.
 -- +goose StatementBegin
 CREATE FUNCTION note_recording_counts() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    -- Nested: an expression is planned whole, and only an update has both tables of rows.
+    -- Nested: a statement is planned whole, and only an update has both tables of rows.
     IF TG_OP = 'UPDATE' THEN
-        IF NOT EXISTS (
-            SELECT FROM after_rows a JOIN before_rows b USING (id)
-            WHERE a.status <> b.status OR a.user_id <> b.user_id OR a.file_size <> b.file_size
-               OR (a.audio_deleted_at IS NULL) <> (b.audio_deleted_at IS NULL)
-        ) THEN
-            RETURN NULL;
-        END IF;
-    END IF;
-    IF TG_OP <> 'DELETE' THEN
+        INSERT INTO recording_count_changes (user_id, pending, queued, processing, summarizing, completed, failed, audio_bytes)
+        SELECT * FROM (
+            SELECT user_id, coalesce(sum(side) FILTER (WHERE status = 'PENDING'), 0) AS pending,
+                coalesce(sum(side) FILTER (WHERE status = 'QUEUED'), 0) AS queued,
+                coalesce(sum(side) FILTER (WHERE status = 'PROCESSING'), 0) AS processing,
+                coalesce(sum(side) FILTER (WHERE status = 'SUMMARIZING'), 0) AS summarizing,
+                coalesce(sum(side) FILTER (WHERE status = 'COMPLETED'), 0) AS completed,
+                coalesce(sum(side) FILTER (WHERE status = 'FAILED'), 0) AS failed,
+                coalesce(sum(side * file_size) FILTER (WHERE audio_deleted_at IS NULL), 0) AS audio_bytes
+            FROM (
+                SELECT 1 AS side, user_id, status, file_size, audio_deleted_at FROM after_rows
+                UNION ALL
+                SELECT -1, user_id, status, file_size, audio_deleted_at FROM before_rows
+            ) AS sides GROUP BY user_id
+        ) AS changes
+        WHERE (pending, queued, processing, summarizing, completed, failed, audio_bytes) <> (0, 0, 0, 0, 0, 0, 0);
+    ELSIF TG_OP = 'INSERT' THEN
         INSERT INTO recording_count_changes (user_id, pending, queued, processing, summarizing, completed, failed, audio_bytes)
         SELECT user_id, count(*) FILTER (WHERE status = 'PENDING'), count(*) FILTER (WHERE status = 'QUEUED'),
             count(*) FILTER (WHERE status = 'PROCESSING'), count(*) FILTER (WHERE status = 'SUMMARIZING'),
             count(*) FILTER (WHERE status = 'COMPLETED'), count(*) FILTER (WHERE status = 'FAILED'),
             coalesce(sum(file_size) FILTER (WHERE audio_deleted_at IS NULL), 0)
         FROM after_rows GROUP BY user_id;
-    END IF;
-    IF TG_OP <> 'INSERT' THEN
+    ELSE
         INSERT INTO recording_count_changes (user_id, pending, queued, processing, summarizing, completed, failed, audio_bytes)
         SELECT user_id, -count(*) FILTER (WHERE status = 'PENDING'), -count(*) FILTER (WHERE status = 'QUEUED'),
             -count(*) FILTER (WHERE status = 'PROCESSING'), -count(*) FILTER (WHERE status = 'SUMMARIZING'),
