@@ -48,7 +48,7 @@ type Config struct {
 	UserRateProcess  Rates `env:"API_USER_RATE_LIMIT_PROCESS" derived:"twice API_TOKEN_RATE_LIMIT_PROCESS: 20 per minute" doc:"Requests of one account, over all its tokens, that start paid work. Where the token limit is off: twice that limit's default."`
 	StatusRate       Rates `env:"API_STATUS_RATE_LIMIT" default:"600 per minute" doc:"Status requests of one account; they count here instead of among the reading ones."`
 	TokenCreateRate  Rates `env:"API_TOKEN_CREATE_RATE_LIMIT" default:"10 per hour" doc:"Tokens that one account creates over HTTP."`
-	SearchRate       Rates `env:"API_SEARCH_RATE_LIMIT" default:"30 per minute" doc:"Searches of one account, besides its reading requests. No route searches yet."`
+	SearchRate       Rates `env:"API_SEARCH_RATE_LIMIT" default:"30 per minute" doc:"Searches of one account, besides its reading requests."`
 	ImportRate       Rates `env:"IMPORT_RATE_LIMIT" default:"20 per hour" doc:"Requests of one account by which this server calls others. No route does so yet."`
 	TokenChangeRate  Rates `env:"API_TOKEN_CHANGE_RATE_LIMIT" default:"20 per hour" doc:"Changes to its tokens that one account makes."`
 	SessionRate      Rates `env:"SESSION_RATE_LIMIT" default:"1000 per hour;5000 per day" doc:"Requests from one address with a session cookie or no credential; requests with a token are not counted."`

@@ -129,7 +129,11 @@ func (d *document) add(row Row) error {
 	}
 	d.secure(context, row)
 	if row.Operation.Request != nil {
-		context.AddReqStructure(row.Operation.Request, requestExample(row.Operation.Request))
+		example, err := requestExample(row.Operation.Request)
+		if err != nil {
+			return err
+		}
+		context.AddReqStructure(row.Operation.Request, example)
 	}
 	if err := addAnswers(context, row); err != nil {
 		return err

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
-	"reflect"
 	"slices"
 	"sort"
 	"strconv"
@@ -33,28 +32,28 @@ type problem struct {
 	RequiredScopes     []string         `json:"required_scopes,omitempty"`
 	TokenScopes        []string         `json:"token_scopes,omitempty"`
 	RequiredPermission *string          `json:"required_permission,omitempty"`
-	Limit              *exhausted       `json:"limit,omitempty"`
+	Limit              *exhaustedLimit  `json:"limit,omitempty"`
 	RetryAfter         *int             `json:"retry_after,omitempty"`
-	Ignored            *ignoredOnUpload `json:"ignored,omitempty"`
+	Ignored            *IgnoredOnUpload `json:"ignored,omitempty"`
 	TagIDs             []any            `json:"tag_ids,omitempty"`
 	RequestID          *string          `json:"request_id,omitempty"`
 }
 
-// exhausted is the limit that a request ran into.
-type exhausted struct {
+// exhaustedLimit is the limit that a request ran into.
+type exhaustedLimit struct {
 	Name          string `json:"name"`
 	Scope         string `json:"scope"`
 	Limit         int64  `json:"limit"`
 	WindowSeconds int64  `json:"window_seconds"`
 }
 
-// ignoredOnUpload are tags and a folder that there are not.
-type ignoredOnUpload struct {
+// IgnoredOnUpload is what an upload named and the account has not: passed over, or with strict the reason of the refusal.
+type IgnoredOnUpload struct {
 	TagIDs   []any `json:"tag_ids"`
 	FolderID any   `json:"folder_id"`
 }
 
-// addAnswers describes the successes of a row. A value that isn't the zero value of its type is the example.
+// addAnswers describes the successes of a row; the first type of a OneOf has the example.
 func addAnswers(context openapi.OperationContext, row Row) error {
 	for _, status := range slices.Sorted(maps.Keys(row.Operation.Answers)) {
 		switch answer := row.Operation.Answers[status].(type) {
@@ -68,41 +67,12 @@ func addAnswers(context openapi.OperationContext, row Row) error {
 				context.AddRespStructure(nil, openapi.WithHTTPStatus(status), openapi.WithContentType(media))
 			}
 		case OneOf:
-			context.AddRespStructure(oneOf{answer}, openapi.WithHTTPStatus(status))
+			context.AddRespStructure(oneOf{answer}, openapi.WithHTTPStatus(status), answerExample(answer[0]))
 		default:
 			context.AddRespStructure(answer, openapi.WithHTTPStatus(status), answerExample(answer))
 		}
 	}
 	return nil
-}
-
-func answerExample(answer any) openapi.ContentOption {
-	return openapi.WithCustomize(func(made openapi.ContentOrReference) {
-		if reflect.ValueOf(answer).IsZero() {
-			return
-		}
-		if described, ok := made.(*openapi31.ResponseOrReference); ok {
-			exemplify(described.Response.Content, answer)
-		}
-	})
-}
-
-func requestExample(request any) openapi.ContentOption {
-	return openapi.WithCustomize(func(made openapi.ContentOrReference) {
-		if reflect.ValueOf(request).IsZero() {
-			return
-		}
-		if described, ok := made.(*openapi31.RequestBodyOrReference); ok {
-			exemplify(described.RequestBody.Content, request)
-		}
-	})
-}
-
-func exemplify(content map[string]openapi31.MediaType, example any) {
-	if media, ok := content[jsonType]; ok {
-		media.WithExample(example)
-		content[jsonType] = media
-	}
 }
 
 const jsonType = "application/json"

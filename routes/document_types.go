@@ -32,17 +32,13 @@ func newReflector() *openapi31.Reflector {
 	return reflector
 }
 
-// schemaName is the name of a type, with its package in front where two packages have one of the name.
+// schemaName is the name of a type without Form, which tells handlers what is on the wire from what stories give them;
+// with its package in front where two packages have one of the name.
 func schemaName(names map[string]reflect.Type, typ reflect.Type) string {
 	for typ.Kind() == reflect.Pointer {
 		typ = typ.Elem()
 	}
-	name := typ.Name()
-	for _, suffix := range []string{"Form", "Body"} {
-		if short := strings.TrimSuffix(name, suffix); short != "" && suffix == "Form" {
-			name = short
-		}
-	}
+	name := strings.TrimSuffix(typ.Name(), "Form")
 	name = strings.ToUpper(name[:1]) + name[1:]
 	if taken, ok := names[name]; ok && taken != typ {
 		path := strings.Split(typ.PkgPath(), "/")
@@ -62,7 +58,9 @@ func unwrapOptional(reflector *openapi31.Reflector, params jsonschema.InterceptS
 		return false, nil
 	}
 	value, _ := wrapped.content()
-	schema, err := reflector.Reflect(value, jsonschema.InlineRefs)
+	// In the context of the operation, without which nobody below knows that an Optional may be null.
+	inContext := func(rc *jsonschema.ReflectContext) { rc.Context = params.Context.Context }
+	schema, err := reflector.Reflect(value, jsonschema.InlineRefs, inContext)
 	if err != nil {
 		return false, err
 	}

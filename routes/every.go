@@ -97,13 +97,19 @@ func requestID(r *http.Request) string {
 	return id
 }
 
-// setHeaders is what every answer carries: nothing of ours is framed, sniffed, indexed, or named to other sites. The
-// names are as net/http keys them, and the values share one list, which costs a fifth of setting one by one.
+// setHeaders is what every answer carries: nothing of ours is framed, sniffed, indexed, or named to other sites, and
+// opened by itself in a browser it may load nothing but what it is; pages say what they need instead. The names are as
+// net/http keys them, and the values share one list, which costs a fifth of setting one by one.
 func setHeaders(h http.Header, id string) {
 	values := [...]string{
 		id, "nosniff", "DENY", "same-origin", "noindex, nofollow, noarchive, nosnippet, noimageindex",
+		"camera=(), geolocation=(), microphone=()", "default-src 'none'; media-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
 	}
-	for i, name := range [...]string{requestIDHeader, "X-Content-Type-Options", "X-Frame-Options", "Referrer-Policy", "X-Robots-Tag"} {
+	names := [...]string{
+		requestIDHeader, "X-Content-Type-Options", "X-Frame-Options", "Referrer-Policy", "X-Robots-Tag",
+		"Permissions-Policy", "Content-Security-Policy",
+	}
+	for i, name := range names {
 		h[name] = values[i : i+1 : i+1]
 	}
 }

@@ -13,9 +13,11 @@ type Operation struct {
 	Group Group
 	// Request is a struct value whose fields are tagged query, header, formData or json. Bounds stand as tags
 	// (maxLength, minimum, maximum, maxItems, enum) and are those that DecodeJSON keeps. nil when there is nothing
-	// but the path, whose parameters are ids and are added by themselves.
+	// but the path, whose parameters are ids and are added by themselves. A JSON body that is not the zero value of
+	// its type is the document's example of it.
 	Request any
-	// Answers are the types of the successes by status: a struct, slice or map value, a File, or Nothing.
+	// Answers are the types of the successes by status: a struct, slice or map value, a File, or Nothing. What is not
+	// the zero value of its type is the document's example.
 	Answers Answers
 	// Refusals are kinds of failure of this row besides those of its door.
 	Refusals []problems.Kind
@@ -30,7 +32,7 @@ type File struct {
 	Types []string
 }
 
-// OneOf is an answer that has one of several types.
+// OneOf is an answer that has one of several types, of which the first may be an example.
 type OneOf []any
 
 // Nothing is an answer without a body.

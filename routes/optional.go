@@ -22,6 +22,13 @@ func (o *Optional[T]) UnmarshalJSON(raw []byte) error {
 	return json.Unmarshal(raw, &o.Value)
 }
 
+// MarshalJSON writes what a client would send: examples have Optionals, answers have none. What is absent is null, as
+// no member can leave itself out.
+func (o Optional[T]) MarshalJSON() ([]byte, error) { return json.Marshal(o.Pointer()) }
+
+// Given is an Optional with a value, for examples.
+func Given[T any](value T) Optional[T] { return Optional[T]{Set: true, Value: value} }
+
 // Pointer is the value, nil where it is absent or null.
 func (o *Optional[T]) Pointer() *T {
 	if !o.Set || o.Null {

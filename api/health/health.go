@@ -39,15 +39,17 @@ type liveness struct {
 
 func liveOperation() routes.Operation {
 	return routes.Operation{
-		Summary: "Tell that the process lives", Group: routes.GroupServer, Answers: routes.Answers{http.StatusOK: liveness{}},
+		Summary: "Check that the process is alive", Group: routes.GroupServer, Answers: routes.Answers{http.StatusOK: liveness{"alive"}},
 	}
 }
 
 func readyOperation() routes.Operation {
 	return routes.Operation{
-		Summary: "Tell whether the server can do its work", Group: routes.GroupServer,
-		Notes:   "503 while it starts, migrates or stops; 200 with the faults named while a policy handles them.",
-		Answers: routes.Answers{http.StatusOK: readiness{}, http.StatusServiceUnavailable: readiness{}},
+		Summary: "Check that the server is ready", Group: routes.GroupServer,
+		Notes: "503 while it starts, migrates or stops; 200 with the faults named while a policy handles them.",
+		Answers: routes.Answers{
+			http.StatusOK: answered(Report{}), http.StatusServiceUnavailable: answered(Report{Faults: []string{"the database does not answer"}}),
+		},
 	}
 }
 
@@ -64,6 +66,12 @@ type readiness struct {
 func (a *API) ready(c echo.Context) error {
 	status, body := answer(a.Ready(c.Request().Context()))
 	return c.JSON(status, body)
+}
+
+// answered is the example of what a report is told as.
+func answered(report Report) readiness {
+	_, body := answer(report)
+	return body
 }
 
 func answer(report Report) (int, readiness) {

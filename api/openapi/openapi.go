@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"time"
@@ -14,6 +15,8 @@ import (
 
 	"github.com/stenometer/stenometer/routes"
 )
+
+const title = "Stenometer API"
 
 // version is that of the API, not of the server: the document is the same in every build of one state of the routes.
 const version = "1.1"
@@ -55,7 +58,7 @@ func (a *API) Prepare(t *routes.Table) error {
 
 // Document describes every row of a table.
 func Document(t *routes.Table) ([]byte, error) {
-	document, err := t.Document(routes.About{Title: "Stenometer API", Description: description, Version: version})
+	document, err := t.Document(routes.About{Title: title, Description: description, Version: version})
 	if err != nil {
 		return nil, fmt.Errorf("make the API's document: %w", err)
 	}
@@ -66,7 +69,9 @@ func documentOperation() routes.Operation {
 	return routes.Operation{
 		Summary: "Show this document", Group: routes.GroupServer,
 		Answers: routes.Answers{
-			http.StatusOK: map[string]any{}, http.StatusNotModified: routes.Nothing{},
+			http.StatusOK: map[string]json.RawMessage{
+				"openapi": json.RawMessage(`"3.1.0"`), "info": json.RawMessage(`{"title": "` + title + `", "version": "` + version + `"}`),
+			}, http.StatusNotModified: routes.Nothing{},
 		},
 	}
 }

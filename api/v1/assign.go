@@ -13,7 +13,7 @@ import (
 	"github.com/stenometer/stenometer/routes"
 )
 
-type voiceForm struct {
+type recordingSpeaker struct {
 	Label          string  `json:"label"`
 	IdentifiedName *string `json:"identified_name"`
 	SpeakerID      *int64  `json:"speaker_id"`
@@ -21,23 +21,23 @@ type voiceForm struct {
 	SegmentCount   int64   `json:"segment_count"`
 }
 
-type suggestion struct {
+type speakerSuggestion struct {
 	SpeakerID  int64   `json:"speaker_id"`
 	Name       string  `json:"name"`
 	Similarity float64 `json:"similarity"`
 }
 
-// voiceList has no suggestions in this release, which knows no voice profiles.
-type voiceList struct {
-	Speakers    []voiceForm             `json:"speakers"`
-	Suggestions map[string][]suggestion `json:"suggestions"`
+// recordingSpeakerList has no suggestions in this release, which knows no voice profiles.
+type recordingSpeakerList struct {
+	Speakers    []recordingSpeaker             `json:"speakers"`
+	Suggestions map[string][]speakerSuggestion `json:"suggestions"`
 }
 
 func listVoicesOperation() routes.Operation {
 	return routes.Operation{
-		Summary: "List who speaks in a recording", Group: routes.GroupSpeakers, Request: ifNoneMatch{},
+		Summary: "List the speakers of a recording", Group: routes.GroupSpeakers, Request: ifNoneMatch{},
 		Notes:   "One entry for each person, in the order in which they are first heard; none in a plain transcript.",
-		Answers: routes.Answers{http.StatusOK: voiceList{}},
+		Answers: routes.Answers{http.StatusOK: exampleRecordingSpeakers(), http.StatusNotModified: routes.Nothing{}},
 	}
 }
 
@@ -50,9 +50,9 @@ func (a *API) listVoices(c echo.Context, p auth.Principal) error {
 	if err != nil {
 		return err
 	}
-	list := voiceList{Speakers: make([]voiceForm, len(voices.List)), Suggestions: map[string][]suggestion{}}
+	list := recordingSpeakerList{Speakers: make([]recordingSpeaker, len(voices.List)), Suggestions: map[string][]speakerSuggestion{}}
 	for i, v := range voices.List {
-		list.Speakers[i] = voiceForm{v.Label, v.Name, v.SpeakerID, v.Email, v.Segments}
+		list.Speakers[i] = recordingSpeaker{v.Label, v.Name, v.SpeakerID, v.Email, v.Segments}
 	}
 	return answerTagged(c, tagSpeakers, id, voices.UpdatedAt, list)
 }
@@ -66,6 +66,15 @@ func (speakerMap) JSONSchemaBytes() ([]byte, error) {
 		"maxProperties":100,"additionalProperties":{"oneOf":[{"type":"string"},
 		{"type":"object","properties":{"name":{"type":["string","null"]},"isMe":{"type":["boolean","null"]}}}]},
 		"examples":[{"SPEAKER_00":"Ada","SPEAKER_01":{"name":"Grace"}}]}`), nil
+}
+
+// MarshalJSON writes it as a client would, for the example.
+func (m speakerMap) MarshalJSON() ([]byte, error) {
+	names := make(map[string]string, len(m))
+	for _, one := range m {
+		names[one.Label] = one.Name
+	}
+	return json.Marshal(names)
 }
 
 // UnmarshalJSON takes a name, or an object with one, for each label. Of a label sent twice the last counts.
@@ -121,7 +130,7 @@ func (n *assignedName) UnmarshalJSON(raw []byte) error {
 // notThis is the decoder's own error, so that the field is named.
 func notThis() error { return &json.UnmarshalTypeError{Value: "value"} }
 
-type assignBody struct {
+type speakerAssignment struct {
 	onlyIfMatch
 	SpeakerMap        speakerMap `json:"speaker_map" required:"true" nullable:"false"`
 	RegenerateSummary *bool      `json:"regenerate_summary" description:"Needs the scope process besides."`
@@ -134,7 +143,7 @@ type assignedRecording struct {
 	Status       string  `json:"status"`
 }
 
-type assigned struct {
+type speakerAssignmentResult struct {
 	Success           bool              `json:"success"`
 	Message           string            `json:"message"`
 	Recording         assignedRecording `json:"recording"`
@@ -145,11 +154,11 @@ type assigned struct {
 
 func assignSpeakersOperation() routes.Operation {
 	return routes.Operation{
-		Summary: "Give the speakers of a recording names", Group: routes.GroupSpeakers, Request: assignBody{},
+		Summary: "Assign names to the speakers of a recording", Group: routes.GroupSpeakers, Request: exampleSpeakerAssignment(),
 		Notes: "A label is what the transcript calls a speaker, or what the engine called it; one that is neither names nobody. " +
 			"In a plain transcript labels stand in square brackets. The names are saved as speakers, and become the participants. " +
-			"This release makes no summaries: summary_queued is false.",
-		Answers:  routes.Answers{http.StatusOK: assigned{}},
+			"This release makes no summaries: `summary_queued` is false.",
+		Answers:  routes.Answers{http.StatusOK: exampleSpeakerAssignmentResult()},
 		Refusals: []problems.Kind{problems.InvalidParameter, problems.Conflict, problems.PreconditionFailed},
 	}
 }
@@ -163,7 +172,7 @@ func (a *API) assignSpeakers(c echo.Context, p auth.Principal) error {
 	if err != nil {
 		return err
 	}
-	var body assignBody
+	var body speakerAssignment
 	if err := routes.DecodeJSON(c, &body); err != nil {
 		return err
 	}
@@ -176,8 +185,8 @@ func (a *API) assignSpeakers(c echo.Context, p auth.Principal) error {
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusOK, assigned{
-		Success: true, Message: "The speakers were assigned.",
+	return c.JSON(http.StatusOK, speakerAssignmentResult{
+		Success: true, Message: speakersAssigned,
 		Recording: assignedRecording{recording.ID, recording.Title, recording.Participants, recording.Status},
 	})
 }

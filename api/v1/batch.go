@@ -11,28 +11,28 @@ import (
 	"github.com/stenometer/stenometer/routes"
 )
 
-// batchForm names the recordings of a batch. The most that it may name is no bound of the list: what is named twice
+// recordingBatch names the recordings of a batch. The most that it may name is no bound of the list: what is named twice
 // counts once.
-type batchForm struct {
+type recordingBatch struct {
 	RecordingIDs []int64 `json:"recording_ids" required:"true" minItems:"1" description:"At most 1,000 different ids."`
 }
 
 // ForceRequestBody tells the document that DELETE has this body too, as in the contract.
-func (batchForm) ForceRequestBody() {}
+func (recordingBatch) ForceRequestBody() {}
 
-// outcome is what became of one recording of a batch.
-type outcome struct {
+// batchResult is what became of one recording of a batch.
+type batchResult struct {
 	ID      int64  `json:"id"`
 	Success bool   `json:"success"`
 	Error   string `json:"error,omitempty"`
 	JobID   int64  `json:"job_id,omitempty"`
 }
 
-// outcomesOf tells each outcome and counts them.
-func outcomesOf(found []recordings.Outcome) (told []outcome, succeeded, failed int) {
-	told = make([]outcome, len(found))
+// batchResultsOf tells each outcome and counts them.
+func batchResultsOf(found []recordings.Outcome) (told []batchResult, succeeded, failed int) {
+	told = make([]batchResult, len(found))
 	for i, o := range found {
-		told[i] = outcome{ID: o.ID, Success: o.Err == nil, JobID: o.JobID}
+		told[i] = batchResult{ID: o.ID, Success: o.Err == nil, JobID: o.JobID}
 		if o.Err != nil {
 			told[i].Error = o.Err.Message
 			failed++
@@ -48,34 +48,34 @@ const batchNotes = "Each recording is changed by itself, so that some may succee
 type batchUpdates struct {
 	IsInbox       routes.Optional[bool]  `json:"is_inbox" description:"null is false."`
 	IsHighlighted routes.Optional[bool]  `json:"is_highlighted" description:"null is false."`
-	IsArchived    routes.Optional[bool]  `json:"is_archived"`
+	IsArchived    routes.Optional[bool]  `json:"is_archived" nullable:"false"`
 	FolderID      routes.Optional[int64] `json:"folder_id" description:"A folder of the account; null takes the recordings out of theirs."`
 	AddTagIDs     []int64                `json:"add_tag_ids" maxItems:"100" description:"Ids that are no tags of the account are passed over."`
 	RemoveTagIDs  []int64                `json:"remove_tag_ids" maxItems:"100"`
 }
 
-type batchPatchForm struct {
-	batchForm
-	Updates routes.Optional[batchUpdates] `json:"updates"`
+type batchUpdate struct {
+	recordingBatch
+	Updates routes.Optional[batchUpdates] `json:"updates" nullable:"false"`
 }
 
-type batchPatched struct {
-	Success bool      `json:"success"`
-	Updated int       `json:"updated"`
-	Failed  int       `json:"failed"`
-	Results []outcome `json:"results"`
+type batchUpdateResult struct {
+	Success bool          `json:"success"`
+	Updated int           `json:"updated"`
+	Failed  int           `json:"failed"`
+	Results []batchResult `json:"results"`
 }
 
 func patchBatchOperation() routes.Operation {
 	return routes.Operation{
-		Summary: "Change many recordings", Group: routes.GroupRecordings, Request: batchPatchForm{}, Notes: batchNotes,
-		Answers:  routes.Answers{http.StatusOK: batchPatched{}},
+		Summary: "Change many recordings", Group: routes.GroupRecordings, Request: exampleBatchUpdate(), Notes: batchNotes,
+		Answers:  routes.Answers{http.StatusOK: batchUpdateResult{true, 1, 1, exampleBatchResults(0)}},
 		Refusals: []problems.Kind{problems.InvalidParameter, problems.NotFound},
 	}
 }
 
 func (a *API) patchBatch(c echo.Context, p auth.Principal) error {
-	var body batchPatchForm
+	var body batchUpdate
 	if err := routes.DecodeJSON(c, &body); err != nil {
 		return err
 	}
@@ -94,27 +94,27 @@ func (a *API) patchBatch(c echo.Context, p auth.Principal) error {
 	if err != nil {
 		return err
 	}
-	results, updated, failed := outcomesOf(found)
-	return c.JSON(http.StatusOK, batchPatched{true, updated, failed, results})
+	results, updated, failed := batchResultsOf(found)
+	return c.JSON(http.StatusOK, batchUpdateResult{true, updated, failed, results})
 }
 
-type batchDeleted struct {
-	Success bool      `json:"success"`
-	Deleted int       `json:"deleted"`
-	Failed  int       `json:"failed"`
-	Results []outcome `json:"results"`
+type batchDeletionResult struct {
+	Success bool          `json:"success"`
+	Deleted int           `json:"deleted"`
+	Failed  int           `json:"failed"`
+	Results []batchResult `json:"results"`
 }
 
 func deleteBatchOperation() routes.Operation {
 	return routes.Operation{
-		Summary: "Delete many recordings and their media", Group: routes.GroupRecordings, Request: batchForm{}, Notes: batchNotes,
-		Answers:  routes.Answers{http.StatusOK: batchDeleted{}},
+		Summary: "Delete many recordings and their media", Group: routes.GroupRecordings, Request: exampleBatch(), Notes: batchNotes,
+		Answers:  routes.Answers{http.StatusOK: batchDeletionResult{true, 1, 1, exampleBatchResults(0)}},
 		Refusals: []problems.Kind{problems.InvalidParameter},
 	}
 }
 
 func (a *API) deleteBatch(c echo.Context, p auth.Principal) error {
-	var body batchForm
+	var body recordingBatch
 	if err := routes.DecodeJSON(c, &body); err != nil {
 		return err
 	}
@@ -122,27 +122,27 @@ func (a *API) deleteBatch(c echo.Context, p auth.Principal) error {
 	if err != nil {
 		return err
 	}
-	results, deleted, failed := outcomesOf(found)
-	return c.JSON(http.StatusOK, batchDeleted{true, deleted, failed, results})
+	results, deleted, failed := batchResultsOf(found)
+	return c.JSON(http.StatusOK, batchDeletionResult{true, deleted, failed, results})
 }
 
-type batchQueued struct {
-	Success bool      `json:"success"`
-	Queued  int       `json:"queued"`
-	Failed  int       `json:"failed"`
-	Results []outcome `json:"results"`
+type batchTranscriptionResult struct {
+	Success bool          `json:"success"`
+	Queued  int           `json:"queued"`
+	Failed  int           `json:"failed"`
+	Results []batchResult `json:"results"`
 }
 
 func transcribeBatchOperation() routes.Operation {
 	return routes.Operation{
-		Summary: "Transcribe many recordings anew", Group: routes.GroupProcessing, Request: batchForm{}, Notes: batchNotes,
-		Answers:  routes.Answers{http.StatusOK: batchQueued{}},
+		Summary: "Transcribe many recordings again", Group: routes.GroupProcessing, Request: exampleBatch(), Notes: batchNotes,
+		Answers:  routes.Answers{http.StatusOK: batchTranscriptionResult{true, 1, 1, exampleBatchResults(118)}},
 		Refusals: []problems.Kind{problems.InvalidParameter},
 	}
 }
 
 func (a *API) transcribeBatch(c echo.Context, p auth.Principal) error {
-	var body batchForm
+	var body recordingBatch
 	if err := routes.DecodeJSON(c, &body); err != nil {
 		return err
 	}
@@ -150,6 +150,6 @@ func (a *API) transcribeBatch(c echo.Context, p auth.Principal) error {
 	if err != nil {
 		return err
 	}
-	results, queued, failed := outcomesOf(found)
-	return c.JSON(http.StatusOK, batchQueued{true, queued, failed, results})
+	results, queued, failed := batchResultsOf(found)
+	return c.JSON(http.StatusOK, batchTranscriptionResult{true, queued, failed, results})
 }

@@ -26,45 +26,48 @@ type capabilities struct {
 
 // features is what clients may rely on: true only for what this release has.
 type features struct {
-	TokenScopes        bool    `json:"token_scopes"`
-	ChangesFeed        bool    `json:"changes_feed"`
-	ETags              bool    `json:"etags"`
-	WebhookSignatureV2 bool    `json:"webhook_signature_v2"`
-	ExternalRefs       bool    `json:"external_refs"`
-	UploadIdempotency  bool    `json:"upload_idempotency"`
-	ShareLinks         bool    `json:"share_links"`
-	ChatSources        bool    `json:"chat_sources"`
-	InternalSharing    bool    `json:"internal_sharing"`
-	PublicSharing      bool    `json:"public_sharing"`
-	CanSharePublicly   bool    `json:"can_share_publicly"`
-	Search             search  `json:"search"`
-	Inquire            inquire `json:"inquire"`
+	TokenScopes        bool            `json:"token_scopes"`
+	ChangesFeed        bool            `json:"changes_feed"`
+	ETags              bool            `json:"etags"`
+	WebhookSignatureV2 bool            `json:"webhook_signature_v2"`
+	ExternalRefs       bool            `json:"external_refs"`
+	UploadIdempotency  bool            `json:"upload_idempotency"`
+	ShareLinks         bool            `json:"share_links"`
+	ChatSources        bool            `json:"chat_sources"`
+	InternalSharing    bool            `json:"internal_sharing"`
+	PublicSharing      bool            `json:"public_sharing"`
+	CanSharePublicly   bool            `json:"can_share_publicly"`
+	Search             searchFeatures  `json:"search"`
+	Inquire            inquireFeatures `json:"inquire"`
 }
 
-type search struct {
+type searchFeatures struct {
 	Keyword  bool `json:"keyword"`
 	Semantic bool `json:"semantic"`
 }
 
-type inquire struct {
+type inquireFeatures struct {
 	Enabled bool `json:"enabled"`
 	Agent   bool `json:"agent"`
 }
 
 func showCapabilitiesOperation() routes.Operation {
 	return routes.Operation{
-		Summary: "Tell what this server can do", Group: routes.GroupServer, Answers: routes.Answers{http.StatusOK: capabilities{}},
+		Summary: "Show what this server supports", Group: routes.GroupServer, Answers: routes.Answers{http.StatusOK: capabilitiesOf("1.0.0", true, true)},
 	}
 }
 
 func (a *API) showCapabilities(c echo.Context, p auth.Principal) error {
-	return c.JSON(http.StatusOK, capabilities{
-		SpeakrVersion: compatibleVersion, APIVersion: apiVersion, Server: "stenometer", ServerVersion: a.version,
+	return c.JSON(http.StatusOK, capabilitiesOf(a.version, a.recordings.PublicSharing, p.MayPublish()))
+}
+
+func capabilitiesOf(version string, publicSharing, mayPublish bool) capabilities {
+	return capabilities{
+		SpeakrVersion: compatibleVersion, APIVersion: apiVersion, Server: "stenometer", ServerVersion: version,
 		Features: features{
-			ShareLinks: true, PublicSharing: a.recordings.PublicSharing,
-			CanSharePublicly: a.recordings.PublicSharing && p.MayPublish(),
-			TokenScopes:      true, ChangesFeed: true, ETags: true, ExternalRefs: true, UploadIdempotency: true,
-			Search: search{Keyword: true},
+			ShareLinks: true, PublicSharing: publicSharing, CanSharePublicly: publicSharing && mayPublish,
+			TokenScopes: true, ChangesFeed: true, ETags: true, ExternalRefs: true, UploadIdempotency: true,
+			Search: searchFeatures{Keyword: true},
 		},
-	})
+	}
 }

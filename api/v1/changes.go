@@ -1,9 +1,7 @@
 package v1
 
 import (
-	"errors"
 	"net/http"
-	"strconv"
 
 	"github.com/labstack/echo/v4"
 
@@ -19,7 +17,7 @@ type changesQuery struct {
 	Scope  *string `query:"scope" enum:"own,shared,all"`
 }
 
-type changesForm struct {
+type changePage struct {
 	Changes    []changeForm `json:"changes"`
 	NextCursor string       `json:"next_cursor"`
 	HasMore    bool         `json:"has_more"`
@@ -27,26 +25,26 @@ type changesForm struct {
 
 // changeForm is a recording that is new or was changed, as it is now, or one that is gone; each has its own members.
 type changeForm struct {
-	Type      string  `json:"type" enum:"upsert,delete"`
-	Recording *listed `json:"recording,omitempty"`
-	ID        int64   `json:"id,omitempty"`
-	DeletedAt string  `json:"deleted_at,omitempty"`
-	Reason    string  `json:"reason,omitempty" enum:"deleted,retention,access_revoked"`
+	Type      string             `json:"type" enum:"upsert,delete"`
+	Recording *recordingListItem `json:"recording,omitempty"`
+	ID        int64              `json:"id,omitempty"`
+	DeletedAt string             `json:"deleted_at,omitempty"`
+	Reason    string             `json:"reason,omitempty" enum:"deleted,retention,access_revoked"`
 }
 
 func listChangesOperation() routes.Operation {
 	return routes.Operation{
-		Summary: "Follow what changes", Group: routes.GroupSearch, Request: changesQuery{},
-		Notes: "Begin without a cursor and go on with next_cursor, at once while has_more is true. A full pass tells only of " +
+		Summary: "List changes since a cursor", Group: routes.GroupSearch, Request: changesQuery{},
+		Notes: "Begin without a cursor and go on with `next_cursor`, at once while `has_more` is true. A full pass tells only of " +
 			"deletions since it began: after it, drop what it did not show. 410 asks for a new full pass.",
-		Answers:  routes.Answers{http.StatusOK: changesForm{}},
+		Answers:  routes.Answers{http.StatusOK: exampleChangePage()},
 		Refusals: []problems.Kind{problems.InvalidParameter, problems.CursorExpired},
 	}
 }
 
 func (a *API) listChanges(c echo.Context, p auth.Principal) error {
 	query := c.QueryParams()
-	limit, err := boundedNumber("limit", query.Get("limit"), recordings.DefaultChanges, recordings.MaxChanges)
+	limit, err := within(query, "limit", recordings.DefaultChanges, recordings.MaxChanges)
 	if err != nil {
 		return err
 	}
@@ -60,7 +58,7 @@ func (a *API) listChanges(c echo.Context, p auth.Principal) error {
 	if err != nil {
 		return err
 	}
-	answer := changesForm{Changes: make([]changeForm, len(page.Changes)), NextCursor: page.Next, HasMore: page.More}
+	answer := changePage{Changes: make([]changeForm, len(page.Changes)), NextCursor: page.Next, HasMore: page.More}
 	for i, change := range page.Changes {
 		answer.Changes[i] = changeFormOf(change)
 	}
@@ -69,21 +67,9 @@ func (a *API) listChanges(c echo.Context, p auth.Principal) error {
 
 func changeFormOf(change recordings.Change) changeForm {
 	if change.Recording != nil {
-		recording := listedOf(*change.Recording)
+		recording := recordingListItemOf(*change.Recording)
 		return changeForm{Type: "upsert", Recording: &recording}
 	}
 	gone := change.Gone
 	return changeForm{Type: "delete", ID: gone.ID, DeletedAt: routes.Micro(gone.DeletedAt), Reason: string(gone.Reason)}
-}
-
-// boundedNumber reads a number from 1 to most; what is no number is the default, and one outside is refused.
-func boundedNumber(name, text string, otherwise, most int) (int, error) {
-	value, err := strconv.ParseInt(text, 10, 64)
-	if err != nil && !errors.Is(err, strconv.ErrRange) {
-		return otherwise, nil
-	}
-	if value < 1 || value > int64(most) {
-		return 0, problems.New(problems.InvalidParameter, "%s must be from 1 to %d.", name, most)
-	}
-	return int(value), nil
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/stenometer/stenometer/routes"
 )
 
-type audioDeleted struct {
+type audioDeletionResult struct {
 	Success        bool   `json:"success"`
 	AudioDeletedAt string `json:"audio_deleted_at"`
 }
@@ -19,7 +19,7 @@ func deleteAudioOperation() routes.Operation {
 	return routes.Operation{
 		Summary: "Delete the audio of a recording", Group: routes.GroupRecordings,
 		Notes:    "The transcript and everything else stay. A recording that is being processed is a conflict, like one whose audio is gone.",
-		Answers:  routes.Answers{http.StatusOK: audioDeleted{}},
+		Answers:  routes.Answers{http.StatusOK: audioDeletionResult{true, routes.Naive(exampleTime(10, 2, 0))}},
 		Refusals: []problems.Kind{problems.Conflict},
 	}
 }
@@ -33,5 +33,5 @@ func (a *API) deleteAudio(c echo.Context, p auth.Principal) error {
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusOK, audioDeleted{true, routes.Naive(at)})
+	return c.JSON(http.StatusOK, audioDeletionResult{true, routes.Naive(at)})
 }

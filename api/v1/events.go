@@ -55,7 +55,7 @@ type eventList struct {
 func listEventsOperation() routes.Operation {
 	return routes.Operation{
 		Summary: "List the events of a recording", Group: routes.GroupEvents, Request: ifNoneMatch{},
-		Answers: routes.Answers{http.StatusOK: eventList{}, http.StatusNotModified: routes.Nothing{}},
+		Answers: routes.Answers{http.StatusOK: eventList{eventsOf([]recordings.CalendarEvent{exampleEvent()})}, http.StatusNotModified: routes.Nothing{}},
 	}
 }
 
@@ -74,7 +74,7 @@ func (a *API) listEvents(c echo.Context, p auth.Principal) error {
 func sendCalendarOperation() routes.Operation {
 	return routes.Operation{
 		Summary: "Download the events of a recording as an iCalendar file", Group: routes.GroupEvents,
-		Notes:   "404 too when the recording has no events.",
+		Notes:   "404 also when the recording has no events.",
 		Answers: routes.Answers{http.StatusOK: routes.File{Types: []string{"text/calendar"}}},
 	}
 }

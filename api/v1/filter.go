@@ -1,13 +1,9 @@
 package v1
 
 import (
-	"errors"
 	"math"
 	"net/url"
-	"strconv"
 	"strings"
-	"time"
-	"unicode/utf8"
 
 	"github.com/labstack/echo/v4"
 
@@ -72,17 +68,6 @@ func readBelonging(query url.Values, p auth.Principal, filter *recordings.Filter
 	return readRef(query, filter)
 }
 
-// readScope reads whose recordings are asked for; none when it is only those that are shared with the caller.
-func readScope(query url.Values) (none bool, err error) {
-	switch query.Get("scope") {
-	case "", "own", "all":
-		return false, nil
-	case "shared":
-		return true, nil
-	}
-	return false, problems.New(problems.InvalidParameter, "scope must be own, shared or all.")
-}
-
 // The bounds of a reference that is looked for, in characters.
 const (
 	maxRefWord = 40
@@ -108,13 +93,7 @@ func readRef(query url.Values, filter *recordings.Filter) error {
 	return nil
 }
 
-// isText tells whether the databases can hold the text and it is not too long.
-func isText(text string, most int) bool {
-	return utf8.ValidString(text) && !strings.ContainsRune(text, 0) && utf8.RuneCountInString(text) <= most
-}
-
-// readDates reads the bounds in time. A bound that is no date is refused: without it the list would show what was
-// not asked for.
+// readDates reads the bounds in time.
 func readDates(query url.Values, filter *recordings.Filter) error {
 	switch query.Get("date_field") {
 	case "", "created_at":
@@ -123,56 +102,13 @@ func readDates(query url.Values, filter *recordings.Filter) error {
 	default:
 		return problems.New(problems.InvalidParameter, "date_field must be created_at or meeting_date.")
 	}
-	for _, bound := range []struct {
-		name string
-		set  func(at time.Time, dateOnly bool)
-	}{
-		{"date_from", func(at time.Time, _ bool) { filter.From = &at }},
-		{"date_to", func(at time.Time, dateOnly bool) {
-			if dateOnly {
-				at = at.AddDate(0, 0, 1).Add(-time.Microsecond) // a bare date includes its whole day
-			}
-			filter.Until = &at
-		}},
-		{"updated_since", func(at time.Time, _ bool) { filter.UpdatedAfter = &at }},
-	} {
-		text := query.Get(bound.name)
-		if text == "" {
-			continue
-		}
-		at, dateOnly, ok := recordings.ParseTime(text)
-		if !ok {
-			return problems.New(problems.InvalidParameter, "%s must be a date or date-time of ISO 8601.", bound.name)
-		}
-		bound.set(at, dateOnly)
+	var err error
+	if filter.From, err = moment(query, "date_from"); err != nil {
+		return err
 	}
-	return nil
-}
-
-// wholeNumber reads an id; one beyond int64 is the largest, which nothing has.
-func wholeNumber(text string) (int64, bool) {
-	value, err := strconv.ParseInt(text, 10, 64)
-	return value, err == nil || errors.Is(err, strconv.ErrRange)
-}
-
-// number reads a number and brings it into its bounds; what is no number is the default.
-func number(text string, otherwise, least, most int) int {
-	value, err := strconv.ParseInt(text, 10, 64)
-	if err != nil && !errors.Is(err, strconv.ErrRange) {
-		return otherwise
+	if filter.Until, err = lastMoment(query, "date_to"); err != nil {
+		return err
 	}
-	return int(min(max(value, int64(least)), int64(most)))
-}
-
-// flag reads a mark that may be asked for either way; nil when it isn't asked for.
-func flag(query url.Values, name string) *bool {
-	if !query.Has(name) {
-		return nil
-	}
-	wanted := false
-	switch strings.ToLower(query.Get(name)) {
-	case "true", "1", "yes", "on":
-		wanted = true
-	}
-	return &wanted
+	filter.UpdatedAfter, err = moment(query, "updated_since")
+	return err
 }

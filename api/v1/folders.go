@@ -49,13 +49,13 @@ func folderFormOf(folder recordings.Folder) folderForm {
 	}
 }
 
-type shownFolder struct {
+type folderDetail struct {
 	folderForm
 	CanEdit bool `json:"can_edit"`
 }
 
-type listedFolder struct {
-	shownFolder
+type folderListItem struct {
+	folderDetail
 	UserRole *string `json:"user_role"`
 }
 
@@ -63,7 +63,7 @@ func listFoldersOperation() routes.Operation {
 	return routes.Operation{
 		Summary: "List folders", Group: routes.GroupFolders,
 		Notes:   "By name, all of them: an account has at most 1,000.",
-		Answers: routes.Answers{http.StatusOK: []listedFolder{}},
+		Answers: routes.Answers{http.StatusOK: []folderListItem{{folderDetail: exampleFolderDetail()}}},
 	}
 }
 
@@ -72,16 +72,16 @@ func (a *API) listFolders(c echo.Context, p auth.Principal) error {
 	if err != nil {
 		return err
 	}
-	answer := make([]listedFolder, len(folders))
+	answer := make([]folderListItem, len(folders))
 	for i, folder := range folders {
-		answer[i] = listedFolder{shownFolder: shownFolder{folderFormOf(folder), true}}
+		answer[i] = folderListItem{folderDetail: folderDetail{folderFormOf(folder), true}}
 	}
 	return c.JSON(http.StatusOK, answer)
 }
 
 func showFolderOperation() routes.Operation {
 	return routes.Operation{
-		Summary: "Show a folder", Group: routes.GroupFolders, Answers: routes.Answers{http.StatusOK: shownFolder{}},
+		Summary: "Show a folder", Group: routes.GroupFolders, Answers: routes.Answers{http.StatusOK: exampleFolderDetail()},
 	}
 }
 
@@ -94,12 +94,12 @@ func (a *API) showFolder(c echo.Context, p auth.Principal) error {
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusOK, shownFolder{folderFormOf(folder), true})
+	return c.JSON(http.StatusOK, folderDetail{folderFormOf(folder), true})
 }
 
 // folderFields is what the bodies of folders have besides their name.
 type folderFields struct {
-	presetForm
+	presetFields
 	DefaultHotwords           routes.Optional[string] `json:"default_hotwords" maxLength:"10000"`
 	DefaultInitialPrompt      routes.Optional[string] `json:"default_initial_prompt" maxLength:"10000"`
 	DefaultTranscriptionModel routes.Optional[string] `json:"default_transcription_model" maxLength:"120"`
@@ -125,10 +125,10 @@ type newFolder struct {
 
 func createFolderOperation() routes.Operation {
 	return routes.Operation{
-		Summary: "Create a folder", Group: routes.GroupFolders, Request: newFolder{},
+		Summary: "Create a folder", Group: routes.GroupFolders, Request: exampleNewFolder(),
 		Notes: "A name that the account has already is a 400. What a folder gives as defaults counts for recordings in " +
 			"it that were given nothing, by themselves or by a tag.",
-		Answers:  routes.Answers{http.StatusCreated: folderForm{}},
+		Answers:  routes.Answers{http.StatusCreated: folderFormOf(exampleFolder())},
 		Refusals: []problems.Kind{problems.InvalidParameter, problems.NotFound, problems.Conflict},
 	}
 }
@@ -145,16 +145,16 @@ func (a *API) createFolder(c echo.Context, p auth.Principal) error {
 	return c.JSON(http.StatusCreated, folderFormOf(folder))
 }
 
-type changedFolder struct {
+type folderUpdate struct {
 	Name routes.Optional[string] `json:"name" minLength:"1" maxLength:"50" example:"Interviews"`
 	folderFields
 }
 
 func updateFolderOperation(summary string) routes.Operation {
 	return routes.Operation{
-		Summary: summary, Group: routes.GroupFolders, Request: changedFolder{},
+		Summary: summary, Group: routes.GroupFolders, Request: exampleFolderUpdate(),
 		Notes:    "What is not named stays, with PUT too.",
-		Answers:  routes.Answers{http.StatusOK: folderForm{}},
+		Answers:  routes.Answers{http.StatusOK: folderFormOf(exampleFolder())},
 		Refusals: []problems.Kind{problems.InvalidParameter, problems.Conflict},
 	}
 }
@@ -164,7 +164,7 @@ func (a *API) updateFolder(c echo.Context, p auth.Principal) error {
 	if err != nil {
 		return err
 	}
-	var body changedFolder
+	var body folderUpdate
 	if err := routes.DecodeJSON(c, &body); err != nil {
 		return err
 	}
@@ -175,7 +175,7 @@ func (a *API) updateFolder(c echo.Context, p auth.Principal) error {
 	return c.JSON(http.StatusOK, folderFormOf(folder))
 }
 
-type folderDeleted struct {
+type folderDeletionResult struct {
 	Success bool `json:"success"`
 }
 
@@ -184,7 +184,7 @@ func deleteFolderOperation() routes.Operation {
 		Summary: "Delete a folder", Group: routes.GroupFolders,
 		Notes: "Its recordings stay, in no folder; each changes. When the answer is a failure, some of them may have left " +
 			"it already; asking again goes on from there.",
-		Answers: routes.Answers{http.StatusOK: folderDeleted{}},
+		Answers: routes.Answers{http.StatusOK: folderDeletionResult{true}},
 	}
 }
 
@@ -196,5 +196,5 @@ func (a *API) deleteFolder(c echo.Context, p auth.Principal) error {
 	if err := a.recordings.DeleteFolder(c.Request().Context(), p, id); err != nil {
 		return err
 	}
-	return c.JSON(http.StatusOK, folderDeleted{true})
+	return c.JSON(http.StatusOK, folderDeletionResult{true})
 }

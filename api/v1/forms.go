@@ -9,47 +9,47 @@ import (
 	"github.com/stenometer/stenometer/routes"
 )
 
-// common is what every form of a recording has.
-type common struct {
-	ID                           int64       `json:"id"`
-	Title                        *string     `json:"title"`
-	Status                       string      `json:"status"`
-	CreatedAt                    string      `json:"created_at"`
-	CompletedAt                  *string     `json:"completed_at"`
-	MeetingDate                  *string     `json:"meeting_date"`
-	UpdatedAt                    string      `json:"updated_at"`
-	FileSize                     int64       `json:"file_size"`
-	OriginalFilename             *string     `json:"original_filename"`
-	Participants                 *string     `json:"participants"`
-	IsInbox                      bool        `json:"is_inbox"`
-	IsHighlighted                bool        `json:"is_highlighted"`
-	IsArchived                   bool        `json:"is_archived"`
-	AudioAvailable               bool        `json:"audio_available"`
-	AudioDuration                *float64    `json:"audio_duration"`
-	ProcessingTimeSeconds        *float64    `json:"processing_time_seconds"`
-	TranscriptionDurationSeconds *int64      `json:"transcription_duration_seconds"`
-	SummarizationDurationSeconds *int64      `json:"summarization_duration_seconds"`
-	FolderID                     *int64      `json:"folder_id"`
-	Folder                       *folderMark `json:"folder"`
-	DeletionExempt               bool        `json:"deletion_exempt"`
-	KeepAudioOnly                bool        `json:"keep_audio_only"`
-	Tags                         []tagMark   `json:"tags"`
-	ExternalRefs                 []refForm   `json:"external_refs"`
+// recordingFields is what every form of a recording has.
+type recordingFields struct {
+	ID                           int64             `json:"id"`
+	Title                        *string           `json:"title"`
+	Status                       string            `json:"status"`
+	CreatedAt                    string            `json:"created_at"`
+	CompletedAt                  *string           `json:"completed_at"`
+	MeetingDate                  *string           `json:"meeting_date"`
+	UpdatedAt                    string            `json:"updated_at"`
+	FileSize                     int64             `json:"file_size"`
+	OriginalFilename             *string           `json:"original_filename"`
+	Participants                 *string           `json:"participants"`
+	IsInbox                      bool              `json:"is_inbox"`
+	IsHighlighted                bool              `json:"is_highlighted"`
+	IsArchived                   bool              `json:"is_archived"`
+	AudioAvailable               bool              `json:"audio_available"`
+	AudioDuration                *float64          `json:"audio_duration"`
+	ProcessingTimeSeconds        *float64          `json:"processing_time_seconds"`
+	TranscriptionDurationSeconds *int64            `json:"transcription_duration_seconds"`
+	SummarizationDurationSeconds *int64            `json:"summarization_duration_seconds"`
+	FolderID                     *int64            `json:"folder_id"`
+	Folder                       *recordingFolder  `json:"folder"`
+	DeletionExempt               bool              `json:"deletion_exempt"`
+	KeepAudioOnly                bool              `json:"keep_audio_only"`
+	Tags                         []recordingTag    `json:"tags"`
+	ExternalRefs                 []externalRefForm `json:"external_refs"`
 }
 
-type folderMark struct {
+type recordingFolder struct {
 	ID   int64  `json:"id"`
 	Name string `json:"name"`
 }
 
-type tagMark struct {
+type recordingTag struct {
 	ID    int64  `json:"id"`
 	Name  string `json:"name"`
 	Color string `json:"color"`
 }
 
-// refForm is a reference to another system.
-type refForm struct {
+// externalRefForm is a reference to another system.
+type externalRefForm struct {
 	ID        int64   `json:"id"`
 	System    string  `json:"system"`
 	Kind      string  `json:"kind"`
@@ -59,12 +59,12 @@ type refForm struct {
 	CreatedAt string  `json:"created_at"`
 }
 
-func refFormOf(r recordings.ExternalRef) refForm {
-	return refForm{r.ID, r.System, r.Kind, r.Ref, r.URL, r.Label, routes.Micro(r.CreatedAt)}
+func externalRefFormOf(r recordings.ExternalRef) externalRefForm {
+	return externalRefForm{r.ID, r.System, r.Kind, r.Ref, r.URL, r.Label, routes.Micro(r.CreatedAt)}
 }
 
-func commonOf(r recordings.Recording) common {
-	form := common{
+func recordingFieldsOf(r recordings.Recording) recordingFields {
+	form := recordingFields{
 		ID: r.ID, Title: r.Title, Status: r.Status,
 		CreatedAt: routes.Naive(r.CreatedAt), CompletedAt: routes.NaiveOrNull(r.CompletedAt),
 		MeetingDate: routes.NaiveOrNull(r.MeetingDate), UpdatedAt: routes.Micro(r.UpdatedAt),
@@ -72,23 +72,23 @@ func commonOf(r recordings.Recording) common {
 		IsInbox: r.IsInbox, IsHighlighted: r.IsHighlighted, IsArchived: r.IsArchived,
 		AudioAvailable: r.AudioAvailable, AudioDuration: r.AudioDuration,
 		ProcessingTimeSeconds: r.ProcessingSeconds, TranscriptionDurationSeconds: r.TranscriptionSeconds,
-		FolderID: r.FolderID, Tags: []tagMark{}, ExternalRefs: []refForm{},
+		FolderID: r.FolderID, Tags: []recordingTag{}, ExternalRefs: []externalRefForm{},
 	}
 	if r.Folder != nil {
-		form.Folder = &folderMark{r.Folder.ID, r.Folder.Name}
+		form.Folder = &recordingFolder{r.Folder.ID, r.Folder.Name}
 	}
 	for _, tag := range r.Tags {
-		form.Tags = append(form.Tags, tagMark{tag.ID, tag.Name, tag.Color})
+		form.Tags = append(form.Tags, recordingTag{tag.ID, tag.Name, tag.Color})
 	}
 	for _, ref := range r.ExternalRefs {
-		form.ExternalRefs = append(form.ExternalRefs, refFormOf(ref))
+		form.ExternalRefs = append(form.ExternalRefs, externalRefFormOf(ref))
 	}
 	return form
 }
 
-// listed is a recording in a list.
-type listed struct {
-	common
+// recordingListItem is a recording in a list.
+type recordingListItem struct {
+	recordingFields
 	HasTranscription bool      `json:"has_transcription"`
 	HasSummary       bool      `json:"has_summary"`
 	ErrorMessage     *string   `json:"error_message"`
@@ -98,31 +98,31 @@ type listed struct {
 	Share            *struct{} `json:"share"`
 }
 
-func listedOf(r recordings.Recording) listed {
-	return listed{
-		common: commonOf(r), HasTranscription: r.HasTranscript, HasSummary: r.HasSummary,
+func recordingListItemOf(r recordings.Recording) recordingListItem {
+	return recordingListItem{
+		recordingFields: recordingFieldsOf(r), HasTranscription: r.HasTranscript, HasSummary: r.HasSummary,
 		ErrorMessage: r.ErrorMessage, ErrorCode: r.ErrorCode,
 	}
 }
 
-// detailed is one recording. The three texts are absent, rather than null, where they were not asked for.
-type detailed struct {
-	common
-	ErrorMessage  *string     `json:"error_message"`
-	ErrorCode     *string     `json:"error_code"`
-	MimeType      *string     `json:"mime_type"`
-	Events        []event     `json:"events"`
-	DuplicateInfo *duplicates `json:"duplicate_info"`
-	Transcription **string    `json:"transcription,omitempty"`
-	Summary       **string    `json:"summary,omitempty"`
-	Notes         **string    `json:"notes,omitempty"`
+// recordingDetail is one recording. The three texts are absent, rather than null, where they were not asked for.
+type recordingDetail struct {
+	recordingFields
+	ErrorMessage  *string        `json:"error_message"`
+	ErrorCode     *string        `json:"error_code"`
+	MimeType      *string        `json:"mime_type"`
+	Events        []event        `json:"events"`
+	DuplicateInfo *duplicateInfo `json:"duplicate_info"`
+	Transcription **string       `json:"transcription,omitempty"`
+	Summary       **string       `json:"summary,omitempty"`
+	Notes         **string       `json:"notes,omitempty"`
 }
 
-func detailedOf(detail recordings.Detail, include map[string]bool) detailed {
+func recordingDetailOf(detail recordings.Detail, include map[string]bool) recordingDetail {
 	r := detail.Recording
-	form := detailed{
-		common: commonOf(r), ErrorMessage: r.ErrorMessage, ErrorCode: r.ErrorCode, MimeType: r.MimeType,
-		Events: eventsOf(detail.Events), DuplicateInfo: duplicatesOf(detail.Copies),
+	form := recordingDetail{
+		recordingFields: recordingFieldsOf(r), ErrorMessage: r.ErrorMessage, ErrorCode: r.ErrorCode, MimeType: r.MimeType,
+		Events: eventsOf(detail.Events), DuplicateInfo: duplicateInfoOf(detail.Copies),
 	}
 	if include["transcription"] {
 		form.Transcription = &detail.Transcription
@@ -136,29 +136,29 @@ func detailedOf(detail recordings.Detail, include map[string]bool) detailed {
 	return form
 }
 
-// uploaded is the answer to an upload.
-type uploaded struct {
-	common
-	UserID                int64             `json:"user_id"`
-	MimeType              *string           `json:"mime_type"`
-	AudioDeletedAt        *string           `json:"audio_deleted_at"`
-	Tags                  []uploadedTag     `json:"tags"`
-	Folder                *folderForm       `json:"folder"`
-	Notes                 *string           `json:"notes"`
-	NotesHTML             string            `json:"notes_html"`
-	Transcription         *string           `json:"transcription"`
-	Summary               *string           `json:"summary"`
-	SummaryHTML           string            `json:"summary_html"`
-	Events                []event           `json:"events"`
-	PromptVariables       map[string]string `json:"prompt_variables"`
-	ResolvedHotwords      *string           `json:"resolved_hotwords"`
-	ResolvedInitialPrompt *string           `json:"resolved_initial_prompt"`
-	DuplicateInfo         *duplicates       `json:"duplicate_info"`
-	SharedWithCount       int               `json:"shared_with_count"`
-	PublicShareCount      int               `json:"public_share_count"`
-	Ignored               *ignored          `json:"ignored,omitempty"`
-	IdempotentReplay      bool              `json:"idempotent_replay,omitempty"`
-	DuplicateWarning      *duplicateWarning `json:"duplicate_warning,omitempty"`
+// uploadedRecording is the answer to an upload.
+type uploadedRecording struct {
+	recordingFields
+	UserID                int64                   `json:"user_id"`
+	MimeType              *string                 `json:"mime_type"`
+	AudioDeletedAt        *string                 `json:"audio_deleted_at"`
+	Tags                  []uploadedTag           `json:"tags"`
+	Folder                *folderForm             `json:"folder"`
+	Notes                 *string                 `json:"notes"`
+	NotesHTML             string                  `json:"notes_html"`
+	Transcription         *string                 `json:"transcription"`
+	Summary               *string                 `json:"summary"`
+	SummaryHTML           string                  `json:"summary_html"`
+	Events                []event                 `json:"events"`
+	PromptVariables       map[string]string       `json:"prompt_variables"`
+	ResolvedHotwords      *string                 `json:"resolved_hotwords"`
+	ResolvedInitialPrompt *string                 `json:"resolved_initial_prompt"`
+	DuplicateInfo         *duplicateInfo          `json:"duplicate_info"`
+	SharedWithCount       int                     `json:"shared_with_count"`
+	PublicShareCount      int                     `json:"public_share_count"`
+	Ignored               *routes.IgnoredOnUpload `json:"ignored,omitempty"`
+	IdempotentReplay      bool                    `json:"idempotent_replay,omitempty"`
+	DuplicateWarning      *duplicateWarning       `json:"duplicate_warning,omitempty"`
 }
 
 // uploadedTag is a tag as the answer to an upload shows it, with the keys of the contract that this release has.
@@ -167,32 +167,27 @@ type uploadedTag struct {
 	CreatedAt string `json:"created_at"`
 }
 
-type ignored struct {
-	TagIDs   []any `json:"tag_ids"`
-	FolderID any   `json:"folder_id"`
-}
-
 type duplicateWarning struct {
 	ExistingRecordingID int64   `json:"existing_recording_id"`
 	ExistingTitle       *string `json:"existing_title"`
 	ExistingCreatedAt   string  `json:"existing_created_at"`
 }
 
-func uploadedOf(u recordings.Uploaded) uploaded {
+func uploadedRecordingOf(u recordings.Uploaded) uploadedRecording {
 	r := u.Recording
-	form := uploaded{
-		common: commonOf(r), UserID: r.UserID, MimeType: r.MimeType, AudioDeletedAt: routes.NaiveOrNull(r.AudioDeletedAt),
+	form := uploadedRecording{
+		recordingFields: recordingFieldsOf(r), UserID: r.UserID, MimeType: r.MimeType, AudioDeletedAt: routes.NaiveOrNull(r.AudioDeletedAt),
 		Notes: r.Notes, NotesHTML: paragraphs(r.Notes), Summary: r.Summary, SummaryHTML: paragraphs(r.Summary),
 		Tags: []uploadedTag{}, Events: []event{}, PromptVariables: map[string]string{},
 		ResolvedHotwords: r.Hotwords, ResolvedInitialPrompt: r.InitialPrompt,
-		DuplicateInfo:    duplicatesOf(u.Copies),
+		DuplicateInfo:    duplicateInfoOf(u.Copies),
 		IdempotentReplay: u.Replayed,
 	}
 	if !u.Replayed {
-		form.Ignored = &ignored{TagIDs: u.Ignored.TagIDs, FolderID: u.Ignored.FolderID}
+		form.Ignored = &routes.IgnoredOnUpload{TagIDs: u.Ignored.TagIDs, FolderID: u.Ignored.FolderID}
 	}
 	for _, tag := range u.Tags {
-		form.Tags = append(form.Tags, uploadedTag{tagForm{tagBody: tagBodyOf(tag)}, routes.Naive(tag.CreatedAt)})
+		form.Tags = append(form.Tags, uploadedTag{tagForm{basicTag: basicTagOf(tag)}, routes.Naive(tag.CreatedAt)})
 	}
 	if u.Folder != nil {
 		folder := folderFormOf(*u.Folder)
@@ -204,30 +199,30 @@ func uploadedOf(u recordings.Uploaded) uploaded {
 	return form
 }
 
-// duplicates are the account's recordings of the same bytes.
-type duplicates struct {
-	TotalCopies int        `json:"total_copies"`
-	Copies      []copyForm `json:"copies"`
+// duplicateInfo are the account's recordings of the same bytes.
+type duplicateInfo struct {
+	TotalCopies int             `json:"total_copies"`
+	Copies      []recordingCopy `json:"copies"`
 }
 
-type copyForm struct {
+type recordingCopy struct {
 	ID        int64  `json:"id"`
 	Title     string `json:"title"`
 	CreatedAt string `json:"created_at"`
 	IsSelf    bool   `json:"is_self"`
 }
 
-func duplicatesOf(copies []recordings.Copy) *duplicates {
+func duplicateInfoOf(copies []recordings.Copy) *duplicateInfo {
 	if len(copies) == 0 {
 		return nil
 	}
-	form := &duplicates{TotalCopies: len(copies)}
+	form := &duplicateInfo{TotalCopies: len(copies)}
 	for _, c := range copies {
 		title := "#" + strconv.FormatInt(c.ID, 10)
 		if c.Title != nil {
 			title = *c.Title
 		}
-		form.Copies = append(form.Copies, copyForm{c.ID, title, routes.Naive(c.CreatedAt), c.IsSelf})
+		form.Copies = append(form.Copies, recordingCopy{c.ID, title, routes.Naive(c.CreatedAt), c.IsSelf})
 	}
 	return form
 }

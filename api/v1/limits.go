@@ -29,7 +29,7 @@ type limitList struct {
 
 func showLimitsOperation() routes.Operation {
 	return routes.Operation{
-		Summary: "Tell how the caller's limits stand", Group: routes.GroupServer, Answers: routes.Answers{http.StatusOK: limitList{}},
+		Summary: "Show the caller's rate limits", Group: routes.GroupServer, Answers: routes.Answers{http.StatusOK: exampleLimits()},
 	}
 }
 

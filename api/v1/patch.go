@@ -15,8 +15,8 @@ import (
 	"github.com/stenometer/stenometer/routes"
 )
 
-// patchForm is what a recording may be changed to.
-type patchForm struct {
+// recordingUpdate is what a recording may be changed to.
+type recordingUpdate struct {
 	onlyIfMatch
 	Title         routes.Optional[string] `json:"title" maxLength:"200"`
 	Participants  routes.Optional[string] `json:"participants" maxLength:"500"`
@@ -25,13 +25,13 @@ type patchForm struct {
 	MeetingDate   routes.Optional[string] `json:"meeting_date" description:"A date or date-time of ISO 8601; null or nothing clears it." example:"2026-03-05T09:00:00Z"`
 	IsInbox       routes.Optional[bool]   `json:"is_inbox" description:"null is false."`
 	IsHighlighted routes.Optional[bool]   `json:"is_highlighted" description:"null is false."`
-	IsArchived    routes.Optional[bool]   `json:"is_archived"`
+	IsArchived    routes.Optional[bool]   `json:"is_archived" nullable:"false"`
 	FolderID      routes.Optional[int64]  `json:"folder_id" description:"A folder of the account; null takes the recording out of its folder."`
 }
 
-// sentPatch is a patchForm as it came.
+// sentPatch is a recordingUpdate as it came.
 type sentPatch struct {
-	patchForm
+	recordingUpdate
 	empty         bool
 	keepAudioOnly bool
 }
@@ -46,10 +46,10 @@ func (s *sentPatch) UnmarshalJSON(raw []byte) error {
 	}
 	s.keepAudioOnly = fixed.KeepAudioOnly != nil
 	s.empty = len(bytes.TrimSpace(raw[1:len(raw)-1])) == 0
-	return json.Unmarshal(raw, &s.patchForm) //nolint:wrapcheck // as above
+	return json.Unmarshal(raw, &s.recordingUpdate) //nolint:wrapcheck // as above
 }
 
-type patchedRecording struct {
+type updatedRecording struct {
 	ID            int64   `json:"id"`
 	Title         *string `json:"title"`
 	Participants  *string `json:"participants"`
@@ -63,17 +63,25 @@ type patchedRecording struct {
 	UpdatedAt     string  `json:"updated_at"`
 }
 
-type patched struct {
+func updatedRecordingOf(r recordings.Recording) updatedRecording {
+	return updatedRecording{
+		ID: r.ID, Title: r.Title, Participants: r.Participants, Notes: r.Notes, Summary: r.Summary,
+		MeetingDate: routes.NaiveOrNull(r.MeetingDate), IsInbox: r.IsInbox, IsHighlighted: r.IsHighlighted,
+		IsArchived: r.IsArchived, FolderID: r.FolderID, UpdatedAt: routes.Micro(r.UpdatedAt),
+	}
+}
+
+type recordingUpdateResult struct {
 	Success   bool             `json:"success"`
-	Recording patchedRecording `json:"recording"`
+	Recording updatedRecording `json:"recording"`
 }
 
 func patchRecordingOperation() routes.Operation {
 	return routes.Operation{
-		Summary: "Change a recording", Group: routes.GroupRecordings, Request: patchForm{},
+		Summary: "Change a recording", Group: routes.GroupRecordings, Request: exampleRecordingUpdate(),
 		Notes: "All that is asked is done, or nothing. What is not named stays; other members are ignored, " +
 			"but for `keep_audio_only`, which cannot be changed. A folder of another account is 404.",
-		Answers:  routes.Answers{http.StatusOK: patched{}},
+		Answers:  routes.Answers{http.StatusOK: exampleRecordingUpdateResult()},
 		Refusals: []problems.Kind{problems.InvalidParameter, problems.PreconditionFailed},
 	}
 }
@@ -99,11 +107,7 @@ func (a *API) patchRecording(c echo.Context, p auth.Principal) error {
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusOK, patched{true, patchedRecording{
-		ID: r.ID, Title: r.Title, Participants: r.Participants, Notes: r.Notes, Summary: r.Summary,
-		MeetingDate: routes.NaiveOrNull(r.MeetingDate), IsInbox: r.IsInbox, IsHighlighted: r.IsHighlighted,
-		IsArchived: r.IsArchived, FolderID: r.FolderID, UpdatedAt: routes.Micro(r.UpdatedAt),
-	}})
+	return c.JSON(http.StatusOK, recordingUpdateResult{true, updatedRecordingOf(r)})
 }
 
 func (s *sentPatch) patch() (recordings.Patch, error) {

@@ -22,8 +22,8 @@ type pagination struct {
 }
 
 type recordingList struct {
-	Recordings []listed   `json:"recordings"`
-	Pagination pagination `json:"pagination"`
+	Recordings []recordingListItem `json:"recordings"`
+	Pagination pagination          `json:"pagination"`
 }
 
 // listQuery is what a list can be narrowed to and sorted by. readFilter reads it.
@@ -53,7 +53,8 @@ type listQuery struct {
 func listRecordingsOperation() routes.Operation {
 	return routes.Operation{
 		Summary: "List recordings", Group: routes.GroupRecordings, Request: listQuery{},
-		Answers: routes.Answers{http.StatusOK: recordingList{}}, Refusals: []problems.Kind{problems.InvalidParameter},
+		Notes:   "Filters narrow together. The three long texts are not in a list.",
+		Answers: routes.Answers{http.StatusOK: exampleRecordingList()}, Refusals: []problems.Kind{problems.InvalidParameter},
 	}
 }
 
@@ -67,13 +68,13 @@ func (a *API) listRecordings(c echo.Context, p auth.Principal) error {
 		return err
 	}
 	answer := recordingList{
-		Recordings: []listed{},
+		Recordings: []recordingListItem{},
 		Pagination: pagination{Page: page.Page, PerPage: page.PerPage, Total: page.Total, HasPrev: page.Page > 1},
 	}
 	answer.Pagination.TotalPages = (page.Total + int64(page.PerPage) - 1) / int64(page.PerPage)
 	answer.Pagination.HasNext = int64(page.Page) < answer.Pagination.TotalPages
 	for _, r := range page.Recordings {
-		answer.Recordings = append(answer.Recordings, listedOf(r))
+		answer.Recordings = append(answer.Recordings, recordingListItemOf(r))
 	}
 	return c.JSON(http.StatusOK, answer)
 }
@@ -87,7 +88,8 @@ type detailQuery struct {
 func showRecordingOperation() routes.Operation {
 	return routes.Operation{
 		Summary: "Show a recording", Group: routes.GroupRecordings, Request: detailQuery{},
-		Answers: routes.Answers{http.StatusOK: detailed{}, http.StatusNotModified: routes.Nothing{}},
+		Notes:   "`transcription`, `summary` and `notes` are absent where `include` or `format` leaves them out.",
+		Answers: routes.Answers{http.StatusOK: exampleRecordingDetail(), http.StatusNotModified: routes.Nothing{}},
 	}
 }
 
@@ -101,7 +103,7 @@ func (a *API) showRecording(c echo.Context, p auth.Principal) error {
 	if err != nil {
 		return err
 	}
-	return answerTagged(c, tagDetail, id, detail.Recording.UpdatedAt, detailedOf(detail, include))
+	return answerTagged(c, tagDetail, id, detail.Recording.UpdatedAt, recordingDetailOf(detail, include))
 }
 
 // included are the texts that a detail is asked to show: all of them unless ?include= names some or
@@ -121,7 +123,7 @@ func included(c echo.Context) map[string]bool {
 	return include
 }
 
-type statusForm struct {
+type recordingStatus struct {
 	ID            int64   `json:"id"`
 	Status        string  `json:"status"`
 	QueuePosition *int    `json:"queue_position"`
@@ -132,8 +134,9 @@ type statusForm struct {
 
 func showStatusOperation() routes.Operation {
 	return routes.Operation{
-		Summary: "Tell how far a recording is", Group: routes.GroupRecordings,
-		Answers: routes.Answers{http.StatusOK: statusForm{}},
+		Summary: "Show the processing status of a recording", Group: routes.GroupRecordings,
+		Notes:   "Made to be polled: it counts as `status`, apart from other reading.",
+		Answers: routes.Answers{http.StatusOK: exampleRecordingStatus()},
 	}
 }
 
@@ -146,13 +149,24 @@ func (a *API) showStatus(c echo.Context, p auth.Principal) error {
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusOK, statusForm{
+	return c.JSON(http.StatusOK, recordingStatus{
 		ID: progress.ID, Status: progress.Status, QueuePosition: progress.QueuePosition,
 		ErrorMessage: progress.ErrorMessage, ErrorCode: progress.ErrorCode, CompletedAt: routes.NaiveOrNull(progress.CompletedAt),
 	})
 }
 
-type done struct {
+// What answers say for people.
+const (
+	recordingDeleted    = "The recording was deleted."
+	transcriptionQueued = "The transcription was queued."
+	speakersAssigned    = "The speakers were assigned."
+	speakerDeleted      = "The speaker was deleted; transcripts keep the name."
+	tagDeleted          = "The tag was deleted."
+	tagRemoved          = "The tag was taken off the recording."
+)
+
+// confirmation says that it was done.
+type confirmation struct {
 	Success bool   `json:"success"`
 	Message string `json:"message"`
 }
@@ -160,7 +174,8 @@ type done struct {
 func deleteRecordingOperation() routes.Operation {
 	return routes.Operation{
 		Summary: "Delete a recording and its media", Group: routes.GroupRecordings,
-		Answers: routes.Answers{http.StatusOK: done{}},
+		Notes:   "For good: the transcript, texts, references and public links go with it.",
+		Answers: routes.Answers{http.StatusOK: confirmation{true, recordingDeleted}},
 	}
 }
 
@@ -172,10 +187,10 @@ func (a *API) deleteRecording(c echo.Context, p auth.Principal) error {
 	if err := a.recordings.Delete(c.Request().Context(), p, id); err != nil {
 		return err
 	}
-	return c.JSON(http.StatusOK, done{true, "The recording was deleted."})
+	return c.JSON(http.StatusOK, confirmation{true, recordingDeleted})
 }
 
-type hintsForm struct {
+type transcriptionHints struct {
 	Language           *string `json:"language" maxLength:"35" example:"en"`
 	MinSpeakers        *int    `json:"min_speakers" maximum:"100"`
 	MaxSpeakers        *int    `json:"max_speakers" maximum:"100"`
@@ -184,7 +199,7 @@ type hintsForm struct {
 	TranscriptionModel *string `json:"transcription_model" maxLength:"120"`
 }
 
-type queued struct {
+type queuedTranscription struct {
 	Success bool   `json:"success"`
 	JobID   int64  `json:"job_id"`
 	Status  string `json:"status"`
@@ -193,9 +208,9 @@ type queued struct {
 
 func transcribeRecordingOperation() routes.Operation {
 	return routes.Operation{
-		Summary: "Transcribe a recording anew", Group: routes.GroupProcessing, Request: hintsForm{},
-		Notes:    "The present transcript is gone at once. Every member of the body, and the body itself, may be left out.",
-		Answers:  routes.Answers{http.StatusOK: queued{}},
+		Summary: "Transcribe a recording again", Group: routes.GroupProcessing, Request: exampleHints(),
+		Notes:    "The present transcript is dropped at once. Every member of the body, and the body itself, may be left out.",
+		Answers:  routes.Answers{http.StatusOK: queuedTranscription{true, 118, recordings.StatusQueued, transcriptionQueued}},
 		Refusals: []problems.Kind{problems.InvalidParameter, problems.InvalidState},
 	}
 }
@@ -205,7 +220,7 @@ func (a *API) transcribeRecording(c echo.Context, p auth.Principal) error {
 	if err != nil {
 		return err
 	}
-	var body hintsForm
+	var body transcriptionHints
 	if err := routes.DecodeOptionalJSON(c, &body); err != nil {
 		return err
 	}
@@ -216,5 +231,5 @@ func (a *API) transcribeRecording(c echo.Context, p auth.Principal) error {
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusOK, queued{true, job, recordings.StatusQueued, "The transcription was queued."})
+	return c.JSON(http.StatusOK, queuedTranscription{true, job, recordings.StatusQueued, transcriptionQueued})
 }

@@ -11,21 +11,21 @@ import (
 	"github.com/stenometer/stenometer/routes"
 )
 
-type refList struct {
-	ExternalRefs []refForm `json:"external_refs"`
+type externalRefList struct {
+	ExternalRefs []externalRefForm `json:"external_refs"`
 }
 
-func refListOf(refs []recordings.ExternalRef) refList {
-	list := refList{ExternalRefs: make([]refForm, len(refs))}
+func externalRefListOf(refs []recordings.ExternalRef) externalRefList {
+	list := externalRefList{ExternalRefs: make([]externalRefForm, len(refs))}
 	for i, ref := range refs {
-		list.ExternalRefs[i] = refFormOf(ref)
+		list.ExternalRefs[i] = externalRefFormOf(ref)
 	}
 	return list
 }
 
 func listRefsOperation() routes.Operation {
 	return routes.Operation{
-		Summary: "List the references of a recording", Group: routes.GroupReferences, Answers: routes.Answers{http.StatusOK: refList{}},
+		Summary: "List the external references of a recording", Group: routes.GroupReferences, Answers: routes.Answers{http.StatusOK: exampleRefList()},
 	}
 }
 
@@ -38,31 +38,31 @@ func (a *API) listRefs(c echo.Context, p auth.Principal) error {
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusOK, refListOf(refs))
+	return c.JSON(http.StatusOK, externalRefListOf(refs))
 }
 
-// refFields are what a caller says of a reference. The story keeps the bounds, for uploads have them too.
-type refFields struct {
+// externalRefFields are what a caller says of a reference. The story keeps the bounds, for uploads have them too.
+type externalRefFields struct {
 	Kind  string  `json:"kind" required:"true" minLength:"1" maxLength:"40" pattern:"^[a-z0-9_.-]{1,40}$" example:"issue"`
 	Ref   string  `json:"ref" required:"true" minLength:"1" maxLength:"500" example:"PROJ-17"`
 	URL   *string `json:"url" maxLength:"1000" example:"https://tracker.example.org/PROJ-17"`
 	Label *string `json:"label" maxLength:"200"`
 }
 
-func (f refFields) of(system string) recordings.ExternalRef {
+func (f externalRefFields) of(system string) recordings.ExternalRef {
 	return recordings.ExternalRef{System: system, Kind: f.Kind, Ref: f.Ref, URL: f.URL, Label: f.Label}
 }
 
-type newRef struct {
+type newExternalRef struct {
 	System string `json:"system" required:"true" minLength:"1" maxLength:"40" pattern:"^[a-z0-9_.-]{1,40}$" example:"tracker"`
-	refFields
+	externalRefFields
 }
 
 func addRefOperation() routes.Operation {
 	return routes.Operation{
-		Summary: "Add a reference to a recording", Group: routes.GroupReferences, Request: newRef{},
+		Summary: "Add an external reference to a recording", Group: routes.GroupReferences, Request: newExternalRef{"tracker", exampleRefFields()},
 		Notes:    "A reference of the same system, kind and ref that is there already stays as it is, and is the answer 200.",
-		Answers:  routes.Answers{http.StatusCreated: refForm{}, http.StatusOK: refForm{}},
+		Answers:  routes.Answers{http.StatusCreated: externalRefFormOf(exampleRef()), http.StatusOK: externalRefFormOf(exampleRef())},
 		Refusals: []problems.Kind{problems.InvalidParameter, problems.Conflict},
 	}
 }
@@ -72,7 +72,7 @@ func (a *API) addRef(c echo.Context, p auth.Principal) error {
 	if err != nil {
 		return err
 	}
-	var body newRef
+	var body newExternalRef
 	if err := routes.DecodeJSON(c, &body); err != nil {
 		return err
 	}
@@ -81,28 +81,28 @@ func (a *API) addRef(c echo.Context, p auth.Principal) error {
 		return err
 	}
 	if added {
-		return c.JSON(http.StatusCreated, refFormOf(ref))
+		return c.JSON(http.StatusCreated, externalRefFormOf(ref))
 	}
-	return c.JSON(http.StatusOK, refFormOf(ref))
+	return c.JSON(http.StatusOK, externalRefFormOf(ref))
 }
 
-// refOfSystem may leave the system out: the query has it.
-type refOfSystem struct {
+// externalRefOfSystem may leave the system out: the query has it.
+type externalRefOfSystem struct {
 	System string `json:"system" maxLength:"40"`
-	refFields
+	externalRefFields
 }
 
-type replaceRefsBody struct {
+type externalRefReplacement struct {
 	onlyIfMatch
-	System       string        `query:"system" json:"-" required:"true" pattern:"^[a-z0-9_.-]{1,40}$" description:"References of other systems stay."`
-	ExternalRefs []refOfSystem `json:"external_refs" required:"true" maxItems:"1000" description:"At most 50 with those of other systems; of one sent twice the last counts."`
+	System       string                `query:"system" json:"-" required:"true" pattern:"^[a-z0-9_.-]{1,40}$" description:"References of other systems stay."`
+	ExternalRefs []externalRefOfSystem `json:"external_refs" required:"true" maxItems:"1000" description:"At most 50 with those of other systems; of one sent twice the last counts."`
 }
 
 func replaceRefsOperation() routes.Operation {
 	return routes.Operation{
-		Summary: "Replace the references of a recording to one system", Group: routes.GroupReferences, Request: replaceRefsBody{},
+		Summary: "Replace the external references of a recording to one system", Group: routes.GroupReferences, Request: externalRefReplacement{ExternalRefs: []externalRefOfSystem{{"tracker", exampleRefFields()}}},
 		Notes:    "References that stay get new ids too. The answer has those of all systems; without the scope read those that were sent.",
-		Answers:  routes.Answers{http.StatusOK: refList{}},
+		Answers:  routes.Answers{http.StatusOK: exampleRefList()},
 		Refusals: []problems.Kind{problems.InvalidParameter, problems.Conflict, problems.PreconditionFailed},
 	}
 }
@@ -116,7 +116,7 @@ func (a *API) replaceRefs(c echo.Context, p auth.Principal) error {
 	if err != nil {
 		return err
 	}
-	var body replaceRefsBody
+	var body externalRefReplacement
 	if err := routes.DecodeJSON(c, &body); err != nil {
 		return err
 	}
@@ -128,12 +128,12 @@ func (a *API) replaceRefs(c echo.Context, p auth.Principal) error {
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusOK, refListOf(all))
+	return c.JSON(http.StatusOK, externalRefListOf(all))
 }
 
 func removeRefOperation() routes.Operation {
 	return routes.Operation{
-		Summary: "Take a reference off a recording", Group: routes.GroupReferences,
+		Summary: "Remove an external reference from a recording", Group: routes.GroupReferences,
 		Answers: routes.Answers{http.StatusNoContent: routes.Nothing{}},
 	}
 }

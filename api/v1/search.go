@@ -1,7 +1,6 @@
 package v1
 
 import (
-	"errors"
 	"math"
 	"net/http"
 	"net/url"
@@ -43,16 +42,16 @@ type searchQuery struct {
 	Page         *int    `query:"page" minimum:"1" description:"1 by itself."`
 }
 
-type searchAnswer struct {
-	Query    string    `json:"query"`
-	ModeUsed string    `json:"mode_used"`
-	Page     int       `json:"page"`
-	HasMore  bool      `json:"has_more"`
-	Results  []hitForm `json:"results"`
+type searchResults struct {
+	Query    string      `json:"query"`
+	ModeUsed string      `json:"mode_used"`
+	Page     int         `json:"page"`
+	HasMore  bool        `json:"has_more"`
+	Results  []searchHit `json:"results"`
 }
 
-// hitForm is a unit of a recording that has a term. Spans are pairs of code points of text, the end exclusive.
-type hitForm struct {
+// searchHit is a unit of a recording that has a term. Spans are pairs of code points of text, the end exclusive.
+type searchHit struct {
 	RecordingID  int64    `json:"recording_id"`
 	Title        *string  `json:"title"`
 	MeetingDate  *string  `json:"meeting_date"`
@@ -68,8 +67,11 @@ type hitForm struct {
 
 func searchOperation() routes.Operation {
 	return routes.Operation{
-		Summary: "Search in titles, notes and transcripts", Group: routes.GroupSearch, Request: searchQuery{},
-		Answers:  routes.Answers{http.StatusOK: searchAnswer{}},
+		Summary: "Search recordings by keyword", Group: routes.GroupSearch, Request: searchQuery{},
+		Notes: "A result is a title, a text or a segment that has one of the terms, of a recording that has all of them. Every " +
+			"character counts as itself. `match_spans` are places in `text`, in code points, the end exclusive. Terms of one or " +
+			"two characters are looked for in the newest 1,000 recordings, and hits are shown of the newest 200 that match.",
+		Answers:  routes.Answers{http.StatusOK: exampleSearchResults()},
 		Refusals: []problems.Kind{problems.InvalidParameter, problems.SemanticUnavailable},
 	}
 }
@@ -83,9 +85,9 @@ func (a *API) search(c echo.Context, p auth.Principal) error {
 	if err != nil {
 		return err
 	}
-	answer := searchAnswer{Query: query.Text, ModeUsed: keyword, Page: found.Page, HasMore: found.More, Results: []hitForm{}}
+	answer := searchResults{Query: query.Text, ModeUsed: keyword, Page: found.Page, HasMore: found.More, Results: []searchHit{}}
 	for _, hit := range found.Hits {
-		form := hitForm{
+		form := searchHit{
 			RecordingID: hit.RecordingID, Title: hit.Title, Field: string(hit.Field), SegmentIndex: hit.SegmentIndex,
 			StartTime: hit.Start, EndTime: hit.End, Speaker: hit.Speaker, Text: hit.Text, MatchSpans: hit.Spans, Score: hit.Score,
 		}
@@ -102,11 +104,14 @@ func (a *API) search(c echo.Context, p auth.Principal) error {
 // where one is wanted.
 func readSearch(values url.Values) (recordings.Query, error) {
 	q := recordings.Query{Text: strings.TrimSpace(values.Get("q"))}
-	if length := utf8.RuneCountInString(q.Text); !readable(q.Text) || length < minSearch || length > maxQuery {
+	if !isText(q.Text, maxQuery) || utf8.RuneCountInString(q.Text) < minSearch {
 		return q, problems.New(problems.InvalidParameter, "q must be text of %d to %d characters.", minSearch, maxQuery)
 	}
 	var err error
-	if q.None, err = readMode(values); err != nil {
+	if q.None, err = readScope(values); err != nil {
+		return q, err
+	}
+	if err := checkMode(values.Get("mode")); err != nil {
 		return q, err
 	}
 	if err := readNarrowing(values, &q); err != nil {
@@ -122,26 +127,15 @@ func readSearch(values url.Values) (recordings.Query, error) {
 	return q, err
 }
 
-// readable reports whether text can be in a database at all.
-func readable(text string) bool { return utf8.ValidString(text) && !strings.ContainsRune(text, 0) }
-
-// readMode reads how and among what to search; none tells that nothing is shared with anybody.
-func readMode(values url.Values) (none bool, err error) {
-	switch values.Get("scope") {
-	case "", "own", "all":
-	case "shared":
-		none = true
-	default:
-		return false, problems.New(problems.InvalidParameter, "scope must be own, shared or all.")
-	}
-	switch values.Get("mode") {
+// checkMode refuses ways of searching that this server has not.
+func checkMode(mode string) error {
+	switch mode {
 	case "", keyword, "auto":
+		return nil
 	case "semantic":
-		return false, problems.New(problems.SemanticUnavailable, "This server has no search by meaning; use mode=keyword.")
-	default:
-		return false, problems.New(problems.InvalidParameter, "mode must be keyword, semantic or auto.")
+		return problems.New(problems.SemanticUnavailable, "This server has no search by meaning; use mode=keyword.")
 	}
-	return none, nil
+	return problems.New(problems.InvalidParameter, "mode must be keyword, semantic or auto.")
 }
 
 func readNarrowing(values url.Values, q *recordings.Query) error {
@@ -183,7 +177,7 @@ func readNarrowing(values url.Values, q *recordings.Query) error {
 		q.FolderID = &folder
 	}
 	q.Speaker = strings.TrimSpace(values.Get("speaker"))
-	if !readable(q.Speaker) || utf8.RuneCountInString(q.Speaker) > maxSpeaker {
+	if !isText(q.Speaker, maxSpeaker) {
 		return problems.New(problems.InvalidParameter, "speaker must be at most %d characters of text.", maxSpeaker)
 	}
 	return nil
@@ -197,32 +191,10 @@ func readPeriod(values url.Values, q *recordings.Query) error {
 	default:
 		return problems.New(problems.InvalidParameter, "date_field must be meeting_date or created_at.")
 	}
-	bounds := map[string]**time.Time{"date_from": &q.From, "date_to": &q.Until}
-	for _, name := range []string{"date_from", "date_to"} {
-		text := values.Get(name)
-		if text == "" {
-			continue
-		}
-		at, dateOnly, ok := recordings.ParseTime(text)
-		if !ok {
-			return problems.New(problems.InvalidParameter, "%s must be a date or date-time of ISO 8601.", name)
-		}
-		if dateOnly && name == "date_to" {
-			at = at.AddDate(0, 0, 1).Add(-time.Microsecond) // a bare date includes its whole day
-		}
-		*bounds[name] = &at
+	var err error
+	if q.From, err = moment(values, "date_from"); err != nil {
+		return err
 	}
-	return nil
-}
-
-// within reads a number from 1 to most; what is no number is the default.
-func within(values url.Values, name string, otherwise, most int) (int, error) {
-	value, err := strconv.ParseInt(values.Get(name), 10, 64)
-	if err != nil && !errors.Is(err, strconv.ErrRange) {
-		return otherwise, nil
-	}
-	if value < 1 || value > int64(most) {
-		return 0, problems.New(problems.InvalidParameter, "%s must be a whole number from 1 to %d.", name, most)
-	}
-	return int(value), nil
+	q.Until, err = lastMoment(values, "date_to")
+	return err
 }

@@ -10,30 +10,31 @@ import (
 	"github.com/stenometer/stenometer/routes"
 )
 
-type autoSummarizationBody struct {
+type autoSummarizationUpdate struct {
 	Enabled *bool `json:"enabled" required:"true" nullable:"false"`
 }
 
-type autoSummarizationSet struct {
+type autoSummarizationUpdateResult struct {
 	Success           bool `json:"success"`
 	AutoSummarization bool `json:"auto_summarization"`
 }
 
 func setAutoSummarizationOperation() routes.Operation {
 	return routes.Operation{
-		Summary: "Choose whether recordings are summarized by themselves", Group: routes.GroupAccount, Request: autoSummarizationBody{},
-		Answers:  routes.Answers{http.StatusOK: autoSummarizationSet{}},
+		Summary: "Turn automatic summaries on or off", Group: routes.GroupAccount, Request: autoSummarizationUpdate{Enabled: new(true)},
+		Notes:    "The choice is kept; this release makes no summaries.",
+		Answers:  routes.Answers{http.StatusOK: autoSummarizationUpdateResult{true, true}},
 		Refusals: []problems.Kind{problems.InvalidParameter},
 	}
 }
 
 func (a *API) setAutoSummarization(c echo.Context, p auth.Principal) error {
-	var body autoSummarizationBody
+	var body autoSummarizationUpdate
 	if err := routes.DecodeJSON(c, &body); err != nil {
 		return err
 	}
 	if err := a.accounts.SetAutoSummarization(c.Request().Context(), p.UserID(), *body.Enabled); err != nil {
 		return err
 	}
-	return c.JSON(http.StatusOK, autoSummarizationSet{Success: true, AutoSummarization: *body.Enabled})
+	return c.JSON(http.StatusOK, autoSummarizationUpdateResult{Success: true, AutoSummarization: *body.Enabled})
 }

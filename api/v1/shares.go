@@ -24,14 +24,14 @@ func shareFormOf(s recordings.Share) shareForm {
 	return shareForm{s.ID, s.Summary, s.Notes, routes.Micro(s.CreatedAt), routes.MicroOrNull(s.ExpiresAt)}
 }
 
-type publication struct {
+type shareResult struct {
 	ShareURL    string    `json:"share_url"`
 	Existing    bool      `json:"existing"`
 	FlagsDiffer bool      `json:"flags_differ"`
 	Share       shareForm `json:"share"`
 }
 
-type shareBody struct {
+type newShare struct {
 	ShareSummary   routes.Optional[bool] `json:"share_summary" nullable:"false" description:"Whether the summary is shown; true by itself."`
 	ShareNotes     routes.Optional[bool] `json:"share_notes" nullable:"false" description:"Whether the notes are shown; false by itself."`
 	ForceNew       routes.Optional[bool] `json:"force_new" nullable:"false" description:"Makes a link beside those that there are."`
@@ -41,10 +41,10 @@ type shareBody struct {
 
 func shareRecordingOperation() routes.Operation {
 	return routes.Operation{
-		Summary: "Share a recording by a public link", Group: routes.GroupShares, Request: shareBody{},
+		Summary: "Share a recording by a public link", Group: routes.GroupShares, Request: exampleNewShare(),
 		Notes: "The newest link to the recording is given again (200, even when it has expired) unless `force_new` makes another " +
 			"(201). `flags_differ` tells that the link shows something else than was asked for. A recording has at most 100 links.",
-		Answers: routes.Answers{http.StatusCreated: publication{}, http.StatusOK: publication{}},
+		Answers: routes.Answers{http.StatusCreated: exampleShareResult(false), http.StatusOK: exampleShareResult(true)},
 		Refusals: []problems.Kind{
 			problems.FeatureDisabled, problems.NotPermitted, problems.HTTPSRequired, problems.InvalidParameter, problems.Conflict,
 		},
@@ -72,13 +72,13 @@ func (a *API) shareRecording(c echo.Context, p auth.Principal) error {
 	if made.Existing {
 		status = http.StatusOK
 	}
-	return c.JSON(status, publication{
+	return c.JSON(status, shareResult{
 		ShareURL: a.shareURL(made.Share), Existing: made.Existing, FlagsDiffer: made.Differs, Share: shareFormOf(made.Share),
 	})
 }
 
 func shareWish(c echo.Context) (recordings.ShareWish, error) {
-	var body shareBody
+	var body newShare
 	if err := routes.DecodeOptionalJSON(c, &body); err != nil {
 		return recordings.ShareWish{}, err
 	}
@@ -113,20 +113,20 @@ func (a *API) shareURL(s recordings.Share) string {
 	return strings.TrimRight(a.publicURL, "/") + "/share/" + s.Link
 }
 
-type listedShare struct {
+type shareListItem struct {
 	shareForm
 
 	ShareURL string `json:"share_url"`
 }
 
 type shareList struct {
-	Shares []listedShare `json:"shares"`
+	Shares []shareListItem `json:"shares"`
 }
 
 func listSharesOperation() routes.Operation {
 	return routes.Operation{
 		Summary: "List the public links of a recording", Group: routes.GroupShares,
-		Answers: routes.Answers{http.StatusOK: shareList{}},
+		Answers: routes.Answers{http.StatusOK: exampleShareList()},
 	}
 }
 
@@ -139,16 +139,16 @@ func (a *API) listShares(c echo.Context, p auth.Principal) error {
 	if err != nil {
 		return err
 	}
-	answer := shareList{Shares: make([]listedShare, len(shares))}
+	answer := shareList{Shares: make([]shareListItem, len(shares))}
 	for i, share := range shares {
-		answer.Shares[i] = listedShare{shareFormOf(share), a.shareURL(share)}
+		answer.Shares[i] = shareListItem{shareFormOf(share), a.shareURL(share)}
 	}
 	return c.JSON(http.StatusOK, answer)
 }
 
 func revokeShareOperation() routes.Operation {
 	return routes.Operation{
-		Summary: "Revoke a public link", Group: routes.GroupShares,
+		Summary: "Revoke a public link", Group: routes.GroupShares, Notes: "It is dead at once.",
 		Answers: routes.Answers{http.StatusNoContent: routes.Nothing{}},
 	}
 }

@@ -44,7 +44,7 @@ func listSpeakersOperation() routes.Operation {
 	return routes.Operation{
 		Summary: "List speakers", Group: routes.GroupSpeakers, Request: speakersQuery{},
 		Notes:   "Those who are named most come first. An account has at most 10,000.",
-		Answers: routes.Answers{http.StatusOK: speakerList{}},
+		Answers: routes.Answers{http.StatusOK: speakerList{[]speakerForm{speakerFormOf(exampleSpeaker())}}},
 	}
 }
 
@@ -71,10 +71,14 @@ type createdSpeaker struct {
 	CreatedAt string `json:"created_at"`
 }
 
+func createdSpeakerOf(s recordings.Speaker) createdSpeaker {
+	return createdSpeaker{speakerFormOf(s), routes.Naive(s.CreatedAt)}
+}
+
 func createSpeakerOperation() routes.Operation {
 	return routes.Operation{
-		Summary: "Save a speaker", Group: routes.GroupSpeakers, Request: newSpeaker{},
-		Answers:  routes.Answers{http.StatusCreated: createdSpeaker{}},
+		Summary: "Create a speaker", Group: routes.GroupSpeakers, Request: exampleNewSpeaker(),
+		Answers:  routes.Answers{http.StatusCreated: createdSpeakerOf(exampleSpeaker())},
 		Refusals: []problems.Kind{problems.InvalidParameter, problems.Conflict},
 	}
 }
@@ -90,17 +94,17 @@ func (a *API) createSpeaker(c echo.Context, p auth.Principal) error {
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusCreated, createdSpeaker{speakerFormOf(speaker), routes.Naive(speaker.CreatedAt)})
+	return c.JSON(http.StatusCreated, createdSpeakerOf(speaker))
 }
 
-type speakerChange struct {
+type speakerUpdate struct {
 	Name    routes.Optional[string]   `json:"name" description:"1 to 100 characters without the white space around them; unique within the account."`
 	Email   routes.Optional[string]   `json:"email" description:"At most 320 characters; null or blank for none."`
 	Aliases routes.Optional[[]string] `json:"aliases" maxItems:"100" description:"At most 20 of 100 characters; null or none of them clears."`
 }
 
 // change tells null, which clears, from what is not there, which stays.
-func (b speakerChange) change() (recordings.SpeakerChange, error) {
+func (b speakerUpdate) change() (recordings.SpeakerChange, error) {
 	if !b.Name.Set && !b.Email.Set && !b.Aliases.Set {
 		return recordings.SpeakerChange{}, problems.New(problems.InvalidParameter, "One of name, email and aliases must be given.")
 	}
@@ -117,17 +121,17 @@ func (b speakerChange) change() (recordings.SpeakerChange, error) {
 	return change, nil
 }
 
-type changedSpeaker struct {
+type speakerUpdateResult struct {
 	Success bool        `json:"success"`
 	Speaker speakerForm `json:"speaker"`
 }
 
 func changeSpeakerOperation() routes.Operation {
 	return routes.Operation{
-		Summary: "Change a speaker", Group: routes.GroupSpeakers, Request: speakerChange{},
+		Summary: "Change a speaker", Group: routes.GroupSpeakers, Request: exampleSpeakerUpdate(),
 		Notes: "A new name reaches every recording that the speaker is in: transcripts show it at once; updated_at of more " +
 			"than 50 recordings follows within moments. Without the scope read the answer has no name, email or aliases.",
-		Answers:  routes.Answers{http.StatusOK: changedSpeaker{}},
+		Answers:  routes.Answers{http.StatusOK: speakerUpdateResult{true, speakerFormOf(exampleSpeaker())}},
 		Refusals: []problems.Kind{problems.InvalidParameter, problems.Conflict},
 	}
 }
@@ -137,7 +141,7 @@ func (a *API) changeSpeaker(c echo.Context, p auth.Principal) error {
 	if err != nil {
 		return err
 	}
-	var body speakerChange
+	var body speakerUpdate
 	if err := routes.DecodeJSON(c, &body); err != nil {
 		return err
 	}
@@ -153,13 +157,13 @@ func (a *API) changeSpeaker(c echo.Context, p auth.Principal) error {
 	if !p.MayRead() {
 		form.Name, form.Email, form.Aliases = nil, nil, []string{}
 	}
-	return c.JSON(http.StatusOK, changedSpeaker{true, form})
+	return c.JSON(http.StatusOK, speakerUpdateResult{true, form})
 }
 
 func deleteSpeakerOperation() routes.Operation {
 	return routes.Operation{
 		Summary: "Delete a speaker", Group: routes.GroupSpeakers, Notes: "Transcripts keep the name.",
-		Answers: routes.Answers{http.StatusOK: done{}},
+		Answers: routes.Answers{http.StatusOK: confirmation{true, speakerDeleted}},
 	}
 }
 
@@ -171,5 +175,5 @@ func (a *API) deleteSpeaker(c echo.Context, p auth.Principal) error {
 	if err := a.recordings.RemoveSpeaker(c.Request().Context(), p, id); err != nil {
 		return err
 	}
-	return c.JSON(http.StatusOK, done{true, "The speaker was deleted; transcripts keep the name."})
+	return c.JSON(http.StatusOK, confirmation{true, speakerDeleted})
 }

@@ -66,9 +66,9 @@ type statsQuery struct {
 
 func showStatsOperation() routes.Operation {
 	return routes.Operation{
-		Summary: "Count what the account has", Group: routes.GroupAccount, Request: statsQuery{},
+		Summary: "Show the account's statistics", Group: routes.GroupAccount, Request: statsQuery{},
 		Notes:   "Today begins at midnight in the organization's time zone.",
-		Answers: routes.Answers{http.StatusOK: statsForm{}}, Refusals: []problems.Kind{problems.NotPermitted},
+		Answers: routes.Answers{http.StatusOK: exampleStats()}, Refusals: []problems.Kind{problems.NotPermitted},
 	}
 }
 

@@ -12,8 +12,8 @@ import (
 	"github.com/stenometer/stenometer/routes"
 )
 
-// markedTag is a tag on a recording whose name the caller may not be allowed to read.
-type markedTag struct {
+// appliedTag is a tag on a recording whose name the caller may not be allowed to read.
+type appliedTag struct {
 	ID    int64   `json:"id"`
 	Name  *string `json:"name"`
 	Color string  `json:"color"`
@@ -32,12 +32,12 @@ func nameOf(mark recordings.TagMark) *string {
 	return &mark.Name
 }
 
-type addTagsForm struct {
+type tagAddition struct {
 	TagIDs []int64 `json:"tag_ids" maxItems:"100"`
 	TagID  *int64  `json:"tag_id" description:"Counts when tag_ids is absent or empty."`
 }
 
-type tagsAdded struct {
+type tagAdditionResult struct {
 	Success   bool       `json:"success"`
 	AddedTags []addedTag `json:"added_tags"`
 	Errors    *[]string  `json:"errors"`
@@ -45,11 +45,11 @@ type tagsAdded struct {
 
 func addTagsOperation() routes.Operation {
 	return routes.Operation{
-		Summary: "Put tags on a recording", Group: routes.GroupTags, Request: addTagsForm{},
+		Summary: "Add tags to a recording", Group: routes.GroupTags, Request: tagAddition{TagIDs: []int64{3}},
 		Notes: "After those that it has, in the order given; those that it has already are passed over. Tags that do " +
 			"not exist, and those beyond 100 on the recording, are told in `errors`, null when there are none; the others " +
 			"are added.",
-		Answers:  routes.Answers{http.StatusOK: tagsAdded{}},
+		Answers:  routes.Answers{http.StatusOK: exampleTagAdditionResult()},
 		Refusals: []problems.Kind{problems.InvalidParameter},
 	}
 }
@@ -59,7 +59,7 @@ func (a *API) addTags(c echo.Context, p auth.Principal) error {
 	if err != nil {
 		return err
 	}
-	var body addTagsForm
+	var body tagAddition
 	if err := routes.DecodeJSON(c, &body); err != nil {
 		return err
 	}
@@ -74,7 +74,7 @@ func (a *API) addTags(c echo.Context, p auth.Principal) error {
 	if err != nil {
 		return err
 	}
-	answer := tagsAdded{Success: true, AddedTags: make([]addedTag, len(tagged.Added))}
+	answer := tagAdditionResult{Success: true, AddedTags: make([]addedTag, len(tagged.Added))}
 	for i, tag := range tagged.Added {
 		answer.AddedTags[i] = addedTag{tag.ID, nameOf(tag)}
 	}
@@ -91,23 +91,23 @@ func (a *API) addTags(c echo.Context, p auth.Principal) error {
 	return c.JSON(http.StatusOK, answer)
 }
 
-type replaceTagsForm struct {
+type tagReplacement struct {
 	onlyIfMatch
 	TagIDs []int64 `json:"tag_ids" required:"true" maxItems:"100" description:"An empty list takes all tags off."`
 }
 
-type tagsReplaced struct {
-	Tags    []markedTag `json:"tags"`
-	Added   []int64     `json:"added"`
-	Removed []int64     `json:"removed"`
+type tagReplacementResult struct {
+	Tags    []appliedTag `json:"tags"`
+	Added   []int64      `json:"added"`
+	Removed []int64      `json:"removed"`
 }
 
 func replaceTagsOperation() routes.Operation {
 	return routes.Operation{
-		Summary: "Replace the tags of a recording", Group: routes.GroupTags, Request: replaceTagsForm{},
+		Summary: "Replace the tags of a recording", Group: routes.GroupTags, Request: tagReplacement{TagIDs: []int64{3}},
 		Notes: "In the order given; an id named twice counts where it stands first. When tags do not exist nothing is " +
 			"changed, and the answer lists them in `tag_ids`.",
-		Answers:  routes.Answers{http.StatusOK: tagsReplaced{}},
+		Answers:  routes.Answers{http.StatusOK: exampleTagReplacementResult()},
 		Refusals: []problems.Kind{problems.InvalidParameter, problems.PreconditionFailed},
 	}
 }
@@ -117,7 +117,7 @@ func (a *API) replaceTags(c echo.Context, p auth.Principal) error {
 	if err != nil {
 		return err
 	}
-	var body replaceTagsForm
+	var body tagReplacement
 	if err := routes.DecodeJSON(c, &body); err != nil {
 		return err
 	}
@@ -129,18 +129,18 @@ func (a *API) replaceTags(c echo.Context, p auth.Principal) error {
 	if err != nil {
 		return err
 	}
-	answer := tagsReplaced{
-		Tags: make([]markedTag, len(changed.Tags)), Added: append([]int64{}, changed.Added...), Removed: append([]int64{}, changed.Removed...),
+	answer := tagReplacementResult{
+		Tags: make([]appliedTag, len(changed.Tags)), Added: append([]int64{}, changed.Added...), Removed: append([]int64{}, changed.Removed...),
 	}
 	for i, tag := range changed.Tags {
-		answer.Tags[i] = markedTag{tag.ID, nameOf(tag), tag.Color}
+		answer.Tags[i] = appliedTag{tag.ID, nameOf(tag), tag.Color}
 	}
 	return c.JSON(http.StatusOK, answer)
 }
 
 func removeTagOperation() routes.Operation {
 	return routes.Operation{
-		Summary: "Take a tag off a recording", Group: routes.GroupTags, Answers: routes.Answers{http.StatusOK: done{}},
+		Summary: "Remove a tag from a recording", Group: routes.GroupTags, Answers: routes.Answers{http.StatusOK: confirmation{true, tagRemoved}},
 	}
 }
 
@@ -156,5 +156,5 @@ func (a *API) removeTag(c echo.Context, p auth.Principal) error {
 	if err := a.recordings.RemoveTag(c.Request().Context(), p, id, tag); err != nil {
 		return err
 	}
-	return c.JSON(http.StatusOK, done{true, "The tag was taken off the recording."})
+	return c.JSON(http.StatusOK, confirmation{true, tagRemoved})
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/stenometer/stenometer/routes"
 )
 
-// tagBody is what every form of a tag has.
-type tagBody struct {
+// basicTag is what every form of a tag has.
+type basicTag struct {
 	ID                  int64   `json:"id"`
 	Name                *string `json:"name"`
 	Color               string  `json:"color"`
@@ -24,8 +24,8 @@ type tagBody struct {
 	ProtectFromDeletion bool    `json:"protect_from_deletion"`
 }
 
-func tagBodyOf(tag recordings.Tag) tagBody {
-	return tagBody{
+func basicTagOf(tag recordings.Tag) basicTag {
+	return basicTag{
 		ID: tag.ID, Name: tag.Name, Color: tag.Color, CustomPrompt: tag.CustomPrompt, DefaultLanguage: tag.DefaultLanguage,
 		DefaultMinSpeakers: tag.MinSpeakers, DefaultMaxSpeakers: tag.MaxSpeakers, ProtectFromDeletion: tag.ProtectFromDeletion,
 	}
@@ -33,18 +33,18 @@ func tagBodyOf(tag recordings.Tag) tagBody {
 
 // tagForm is a tag with the group that it belongs to, which this release has none of.
 type tagForm struct {
-	tagBody
+	basicTag
 	IsGroupTag bool   `json:"is_group_tag"`
 	GroupID    *int64 `json:"group_id"`
 }
 
-type listedTag struct {
+type tagListItem struct {
 	tagForm
 	CanEdit bool `json:"can_edit"`
 }
 
 type tagList struct {
-	Tags []listedTag `json:"tags"`
+	Tags []tagListItem `json:"tags"`
 }
 
 type tagQuery struct {
@@ -55,7 +55,7 @@ func listTagsOperation() routes.Operation {
 	return routes.Operation{
 		Summary: "List tags", Group: routes.GroupTags, Request: tagQuery{},
 		Notes:   "By name, all of them: an account has at most 1,000.",
-		Answers: routes.Answers{http.StatusOK: tagList{}},
+		Answers: routes.Answers{http.StatusOK: exampleTagList()},
 	}
 }
 
@@ -64,15 +64,15 @@ func (a *API) listTags(c echo.Context, p auth.Principal) error {
 	if err != nil {
 		return err
 	}
-	answer := tagList{Tags: make([]listedTag, len(tags))}
+	answer := tagList{Tags: make([]tagListItem, len(tags))}
 	for i, tag := range tags {
-		answer.Tags[i] = listedTag{tagForm: tagForm{tagBody: tagBodyOf(tag)}, CanEdit: true}
+		answer.Tags[i] = tagListItem{tagForm: tagForm{basicTag: basicTagOf(tag)}, CanEdit: true}
 	}
 	return c.JSON(http.StatusOK, answer)
 }
 
-// presetForm is what the bodies of tags and folders have in common.
-type presetForm struct {
+// presetFields is what the bodies of tags and folders have in common.
+type presetFields struct {
 	Color              routes.Optional[string] `json:"color" minLength:"7" maxLength:"7" pattern:"^#[0-9A-Fa-f]{6}$" description:"null is the usual color." example:"#3B82F6"`
 	CustomPrompt       routes.Optional[string] `json:"custom_prompt" maxLength:"10000"`
 	DefaultLanguage    routes.Optional[string] `json:"default_language" maxLength:"10" example:"en"`
@@ -81,7 +81,7 @@ type presetForm struct {
 	GroupID            routes.Optional[int64]  `json:"group_id" description:"null: this release has no groups."`
 }
 
-func (f presetForm) preset(name recordings.Edit[string]) recordings.Preset {
+func (f presetFields) preset(name recordings.Edit[string]) recordings.Preset {
 	return recordings.Preset{
 		Name: name, Color: edit(f.Color), CustomPrompt: edit(f.CustomPrompt), DefaultLanguage: edit(f.DefaultLanguage),
 		MinSpeakers: edit(f.DefaultMinSpeakers), MaxSpeakers: edit(f.DefaultMaxSpeakers), GroupID: edit(f.GroupID),
@@ -90,16 +90,16 @@ func (f presetForm) preset(name recordings.Edit[string]) recordings.Preset {
 
 type newTag struct {
 	Name string `json:"name" required:"true" minLength:"1" maxLength:"50" example:"Standup"`
-	presetForm
+	presetFields
 	ProtectFromDeletion routes.Optional[bool] `json:"protect_from_deletion"`
 }
 
 func createTagOperation() routes.Operation {
 	return routes.Operation{
-		Summary: "Create a tag", Group: routes.GroupTags, Request: newTag{},
+		Summary: "Create a tag", Group: routes.GroupTags, Request: exampleNewTag(),
 		Notes: "A name that the account has already is a 400. Language and numbers of speakers count for recordings " +
 			"with this tag that were given none.",
-		Answers:  routes.Answers{http.StatusCreated: tagForm{}},
+		Answers:  routes.Answers{http.StatusCreated: exampleTagForm()},
 		Refusals: []problems.Kind{problems.InvalidParameter, problems.Conflict},
 	}
 }
@@ -116,25 +116,25 @@ func (a *API) createTag(c echo.Context, p auth.Principal) error {
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusCreated, tagForm{tagBody: tagBodyOf(tag)})
+	return c.JSON(http.StatusCreated, tagForm{basicTag: basicTagOf(tag)})
 }
 
-type changedTag struct {
+type tagUpdate struct {
 	Name routes.Optional[string] `json:"name" minLength:"1" maxLength:"50" example:"Standup"`
-	presetForm
+	presetFields
 	ProtectFromDeletion routes.Optional[bool] `json:"protect_from_deletion"`
 }
 
-type tagUpdated struct {
-	Success bool    `json:"success"`
-	Tag     tagBody `json:"tag"`
+type tagUpdateResult struct {
+	Success bool     `json:"success"`
+	Tag     basicTag `json:"tag"`
 }
 
 func updateTagOperation() routes.Operation {
 	return routes.Operation{
-		Summary: "Change a tag", Group: routes.GroupTags, Request: changedTag{},
+		Summary: "Change a tag", Group: routes.GroupTags, Request: exampleTagUpdate(),
 		Notes:    "What is not named stays.",
-		Answers:  routes.Answers{http.StatusOK: tagUpdated{}},
+		Answers:  routes.Answers{http.StatusOK: tagUpdateResult{true, basicTagOf(exampleTag())}},
 		Refusals: []problems.Kind{problems.InvalidParameter, problems.Conflict},
 	}
 }
@@ -144,11 +144,11 @@ func (a *API) updateTag(c echo.Context, p auth.Principal) error {
 	if err != nil {
 		return err
 	}
-	var body changedTag
+	var body tagUpdate
 	if err := routes.DecodeJSON(c, &body); err != nil {
 		return err
 	}
-	if body == (changedTag{}) {
+	if body == (tagUpdate{}) {
 		return problems.New(problems.InvalidParameter, "The body names nothing to change.")
 	}
 	tag, err := a.recordings.UpdateTag(c.Request().Context(), p, id, recordings.TagEdit{
@@ -157,7 +157,7 @@ func (a *API) updateTag(c echo.Context, p auth.Principal) error {
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusOK, tagUpdated{true, tagBodyOf(tag)})
+	return c.JSON(http.StatusOK, tagUpdateResult{true, basicTagOf(tag)})
 }
 
 func deleteTagOperation() routes.Operation {
@@ -165,7 +165,7 @@ func deleteTagOperation() routes.Operation {
 		Summary: "Delete a tag", Group: routes.GroupTags,
 		Notes: "Recordings stay; each that has it changes. When the answer is a failure, some of them may have lost it " +
 			"already; asking again goes on from there.",
-		Answers: routes.Answers{http.StatusOK: done{}},
+		Answers: routes.Answers{http.StatusOK: confirmation{true, tagDeleted}},
 	}
 }
 
@@ -177,5 +177,5 @@ func (a *API) deleteTag(c echo.Context, p auth.Principal) error {
 	if err := a.recordings.DeleteTag(c.Request().Context(), p, id); err != nil {
 		return err
 	}
-	return c.JSON(http.StatusOK, done{true, "The tag was deleted."})
+	return c.JSON(http.StatusOK, confirmation{true, tagDeleted})
 }

@@ -16,7 +16,7 @@ type textQuery struct {
 	ifNoneMatch
 }
 
-type notesForm struct {
+type recordingNotes struct {
 	Notes    *string `json:"notes"`
 	HasNotes bool    `json:"has_notes"`
 }
@@ -24,7 +24,7 @@ type notesForm struct {
 func showNotesOperation() routes.Operation {
 	return routes.Operation{
 		Summary: "Show the notes of a recording", Group: routes.GroupRecordings, Request: textQuery{},
-		Answers: routes.Answers{http.StatusOK: notesForm{}, http.StatusNotModified: routes.Nothing{}},
+		Answers: routes.Answers{http.StatusOK: recordingNotes{new(exampleNotes), true}, http.StatusNotModified: routes.Nothing{}},
 	}
 }
 
@@ -37,39 +37,39 @@ func (a *API) showNotes(c echo.Context, p auth.Principal) error {
 	if err != nil {
 		return err
 	}
-	return answerTagged(c, tagNotes, id, r.UpdatedAt, notesForm{r.Notes, r.Notes != nil && *r.Notes != ""})
+	return answerTagged(c, tagNotes, id, r.UpdatedAt, recordingNotes{r.Notes, r.Notes != nil && *r.Notes != ""})
 }
 
-type newNotes struct {
+type notesUpdate struct {
 	onlyIfMatch
 	Notes routes.Optional[string] `json:"notes" description:"At most 1,048,576 bytes of UTF-8; null takes the notes away. It must be given."`
 }
 
-type replacedNotes struct {
+type notesUpdateResult struct {
 	Success bool    `json:"success"`
 	Notes   *string `json:"notes"`
 }
 
 func replaceNotesOperation() routes.Operation {
 	return routes.Operation{
-		Summary: "Replace the notes of a recording", Group: routes.GroupRecordings, Request: newNotes{},
-		Answers:  routes.Answers{http.StatusOK: replacedNotes{}},
+		Summary: "Replace the notes of a recording", Group: routes.GroupRecordings, Request: notesUpdate{Notes: routes.Given(exampleNotes)},
+		Answers:  routes.Answers{http.StatusOK: notesUpdateResult{true, new(exampleNotes)}},
 		Refusals: []problems.Kind{problems.InvalidParameter, problems.PreconditionFailed},
 	}
 }
 
 func (a *API) replaceNotes(c echo.Context, p auth.Principal) error {
-	var body newNotes
+	var body notesUpdate
 	r, err := a.replaceText(c, p, "notes", &body, func() (routes.Optional[string], recordings.Patch) {
 		return body.Notes, recordings.Patch{Notes: edit(body.Notes)}
 	})
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusOK, replacedNotes{true, r.Notes})
+	return c.JSON(http.StatusOK, notesUpdateResult{true, r.Notes})
 }
 
-type summaryForm struct {
+type recordingSummary struct {
 	Summary    *string `json:"summary"`
 	HasSummary bool    `json:"has_summary"`
 }
@@ -77,7 +77,7 @@ type summaryForm struct {
 func showSummaryOperation() routes.Operation {
 	return routes.Operation{
 		Summary: "Show the summary of a recording", Group: routes.GroupRecordings, Request: textQuery{},
-		Answers: routes.Answers{http.StatusOK: summaryForm{}, http.StatusNotModified: routes.Nothing{}},
+		Answers: routes.Answers{http.StatusOK: recordingSummary{new(exampleSummary), true}, http.StatusNotModified: routes.Nothing{}},
 	}
 }
 
@@ -90,36 +90,36 @@ func (a *API) showSummary(c echo.Context, p auth.Principal) error {
 	if err != nil {
 		return err
 	}
-	return answerTagged(c, tagSummary, id, r.UpdatedAt, summaryForm{r.Summary, r.Summary != nil && *r.Summary != ""})
+	return answerTagged(c, tagSummary, id, r.UpdatedAt, recordingSummary{r.Summary, r.Summary != nil && *r.Summary != ""})
 }
 
-type newSummary struct {
+type summaryUpdate struct {
 	onlyIfMatch
 	Summary routes.Optional[string] `json:"summary" description:"At most 1,048,576 bytes of UTF-8; null takes the summary away. It must be given."`
 }
 
-type replacedSummary struct {
+type summaryUpdateResult struct {
 	Success bool    `json:"success"`
 	Summary *string `json:"summary"`
 }
 
 func replaceSummaryOperation() routes.Operation {
 	return routes.Operation{
-		Summary: "Replace the summary of a recording", Group: routes.GroupRecordings, Request: newSummary{},
-		Answers:  routes.Answers{http.StatusOK: replacedSummary{}},
+		Summary: "Replace the summary of a recording", Group: routes.GroupRecordings, Request: summaryUpdate{Summary: routes.Given(exampleSummary)},
+		Answers:  routes.Answers{http.StatusOK: summaryUpdateResult{true, new(exampleSummary)}},
 		Refusals: []problems.Kind{problems.InvalidParameter, problems.PreconditionFailed},
 	}
 }
 
 func (a *API) replaceSummary(c echo.Context, p auth.Principal) error {
-	var body newSummary
+	var body summaryUpdate
 	r, err := a.replaceText(c, p, "summary", &body, func() (routes.Optional[string], recordings.Patch) {
 		return body.Summary, recordings.Patch{Summary: edit(body.Summary)}
 	})
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusOK, replacedSummary{true, r.Summary})
+	return c.JSON(http.StatusOK, summaryUpdateResult{true, r.Summary})
 }
 
 // replaceText decodes the body and makes the change that read finds in it; the text must be there, if only as null.

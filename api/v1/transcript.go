@@ -46,7 +46,7 @@ type segmentForm struct {
 	EndTime      *float64 `json:"end_time"`
 }
 
-type renderedForm struct {
+type renderedTranscript struct {
 	Format  string `json:"format"`
 	Content string `json:"content"`
 }
@@ -62,8 +62,10 @@ type transcriptQuery struct {
 func showTranscriptOperation() routes.Operation {
 	return routes.Operation{
 		Summary: "Show a transcript", Group: routes.GroupTranscript, Request: transcriptQuery{},
+		Notes: "As JSON, segments with `text` and `sentence`, which are the same words; a plain transcript has `raw` instead. " +
+			"As `text`, `srt` or `vtt`, one `content`; subtitles need times, without which the answer is `no_timings`.",
 		Answers: routes.Answers{
-			http.StatusOK:          routes.OneOf{transcriptForm{}, plainTranscriptForm{}, renderedForm{}},
+			http.StatusOK:          routes.OneOf{exampleTranscript(), plainTranscriptForm{}, renderedTranscript{}},
 			http.StatusNotModified: routes.Nothing{},
 		},
 		Refusals: []problems.Kind{problems.InvalidParameter, problems.NoTimings},
@@ -97,7 +99,7 @@ func (a *API) showTranscript(c echo.Context, p auth.Principal) error {
 	if err != nil {
 		return err
 	}
-	return answerTagged(c, tagTranscript, id, transcript.UpdatedAt, renderedForm{format, content})
+	return answerTagged(c, tagTranscript, id, transcript.UpdatedAt, renderedTranscript{format, content})
 }
 
 func answerSegments(c echo.Context, id int64, transcript recordings.Transcript, query url.Values) error {

@@ -9,10 +9,10 @@ import (
 	"github.com/stenometer/stenometer/routes"
 )
 
-type transcriptionForm struct {
+type transcriptionInfo struct {
 	Connector    string                    `json:"connector"`
 	Capabilities transcriptionCapabilities `json:"capabilities"`
-	Models       []modelForm               `json:"models"`
+	Models       []transcriptionModel      `json:"models"`
 	DefaultModel *string                   `json:"default_model"`
 }
 
@@ -26,8 +26,8 @@ type transcriptionCapabilities struct {
 	Chunking            bool `json:"chunking"`
 }
 
-// modelForm is a model that a request may name. This release has no list of them.
-type modelForm struct {
+// transcriptionModel is a model that a request may name. This release has no list of them.
+type transcriptionModel struct {
 	Value string `json:"value"`
 	Label string `json:"label"`
 }
@@ -35,20 +35,20 @@ type modelForm struct {
 func showTranscriptionOperation() routes.Operation {
 	return routes.Operation{
 		Summary: "Describe the speech engine in use", Group: routes.GroupServer,
-		Answers: routes.Answers{http.StatusOK: transcriptionForm{}},
+		Answers: routes.Answers{http.StatusOK: exampleTranscriptionInfo()},
 	}
 }
 
 func (a *API) showTranscription(c echo.Context, _ auth.Principal) error {
 	can := a.engine.Capabilities
-	form := transcriptionForm{
+	form := transcriptionInfo{
 		Connector: a.engine.Connector,
 		Capabilities: transcriptionCapabilities{
 			Diarization: can.Diarization, SpeakerCountControl: can.SpeakerCountControl, Hotwords: can.Hotwords,
 			InitialPrompt: can.InitialPrompt, Timestamps: can.Timestamps, LanguageDetection: can.LanguageDetection,
 			Chunking: can.Chunking,
 		},
-		Models: []modelForm{},
+		Models: []transcriptionModel{},
 	}
 	if a.engine.Model != "" {
 		form.DefaultModel = &a.engine.Model

@@ -43,7 +43,7 @@ func uploadRecordingOperation() routes.Operation {
 		Summary: "Upload a recording", Group: routes.GroupRecordings, Request: uploadForm{},
 		Notes: "The recording is stored before the answer and transcribed after it. An upload that is sent again with its " +
 			"idempotency key, in the header or the form, is answered 200 with `idempotent_replay` once the bytes agree.",
-		Answers: routes.Answers{http.StatusAccepted: uploaded{}, http.StatusOK: uploaded{}},
+		Answers: routes.Answers{http.StatusAccepted: exampleUpload(false), http.StatusOK: exampleUpload(true)},
 		Refusals: []problems.Kind{
 			problems.InvalidParameter, problems.InvalidMedia, problems.Conflict, problems.IdempotencyKeyReused,
 			problems.StorageFull, problems.StorageUnavailable,
@@ -65,9 +65,9 @@ func (a *API) uploadRecording(c echo.Context, p auth.Principal, body io.Reader) 
 		return err
 	}
 	if accepted.Replayed {
-		return c.JSON(http.StatusOK, uploadedOf(accepted))
+		return c.JSON(http.StatusOK, uploadedRecordingOf(accepted))
 	}
-	return c.JSON(http.StatusAccepted, uploadedOf(accepted))
+	return c.JSON(http.StatusAccepted, uploadedRecordingOf(accepted))
 }
 
 // formBoundary reads what separates the parts of a multipart form.

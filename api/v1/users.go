@@ -10,24 +10,24 @@ import (
 )
 
 type userForm struct {
-	ID               int64       `json:"id"`
-	Username         string      `json:"username"`
-	Email            string      `json:"email"`
-	Name             *string     `json:"name"`
-	JobTitle         *string     `json:"job_title"`
-	Company          *string     `json:"company"`
-	SSOProvider      *string     `json:"sso_provider"`
-	IsAdmin          bool        `json:"is_admin"`
-	EmailVerified    bool        `json:"email_verified"`
-	CanSharePublicly bool        `json:"can_share_publicly"`
-	Role             string      `json:"role"`
-	OrganizationID   int64       `json:"organization_id"`
-	Preferences      preferences `json:"preferences"`
-	GroupMemberships []struct{}  `json:"group_memberships"`
+	ID               int64           `json:"id"`
+	Username         string          `json:"username"`
+	Email            string          `json:"email"`
+	Name             *string         `json:"name"`
+	JobTitle         *string         `json:"job_title"`
+	Company          *string         `json:"company"`
+	SSOProvider      *string         `json:"sso_provider"`
+	IsAdmin          bool            `json:"is_admin"`
+	EmailVerified    bool            `json:"email_verified"`
+	CanSharePublicly bool            `json:"can_share_publicly"`
+	Role             string          `json:"role"`
+	OrganizationID   int64           `json:"organization_id"`
+	Preferences      userPreferences `json:"preferences"`
+	GroupMemberships []struct{}      `json:"group_memberships"`
 }
 
-// preferences are what this release does for the account.
-type preferences struct {
+// userPreferences are what this release does for the account.
+type userPreferences struct {
 	UILanguage                    *string `json:"ui_language"`
 	TranscriptionLanguage         *string `json:"transcription_language"`
 	OutputLanguage                *string `json:"output_language"`
@@ -43,7 +43,7 @@ type preferences struct {
 
 func showUserOperation() routes.Operation {
 	return routes.Operation{
-		Summary: "Show the account of this request", Group: routes.GroupAccount, Answers: routes.Answers{http.StatusOK: userForm{}},
+		Summary: "Show the caller's account", Group: routes.GroupAccount, Answers: routes.Answers{http.StatusOK: exampleUser()},
 	}
 }
 
@@ -56,7 +56,7 @@ func (a *API) showUser(c echo.Context, p auth.Principal) error {
 		ID: user.ID, Username: user.Username, Email: user.Email, IsAdmin: user.InstanceAdmin,
 		Role: user.Role, OrganizationID: user.OrganizationID,
 		CanSharePublicly: a.recordings.PublicSharing && p.MayPublish(),
-		Preferences: preferences{
+		Preferences: userPreferences{
 			AutoSummarization: user.AutoSummarization, Diarize: a.engine.Capabilities.Diarization,
 		},
 		GroupMemberships: []struct{}{},

@@ -26,7 +26,7 @@ type currentTokenForm struct {
 func currentOperation() routes.Operation {
 	return routes.Operation{
 		Summary: "Show the token of this request", Group: routes.GroupTokens,
-		Answers: routes.Answers{http.StatusOK: currentTokenForm{}}, Refusals: []problems.Kind{problems.NotFound},
+		Answers: routes.Answers{http.StatusOK: exampleCurrentToken()}, Refusals: []problems.Kind{problems.NotFound},
 	}
 }
 
@@ -48,7 +48,7 @@ func (h *Handlers) current(c echo.Context, p auth.Principal) error {
 func revokeCurrentOperation() routes.Operation {
 	return routes.Operation{
 		Summary: "Revoke the token of this request", Group: routes.GroupTokens,
-		Answers: routes.Answers{http.StatusOK: messageForm{}}, Refusals: []problems.Kind{problems.NotFound},
+		Answers: routes.Answers{http.StatusOK: tokenRevocation{revokedSentence}}, Refusals: []problems.Kind{problems.NotFound},
 	}
 }
 

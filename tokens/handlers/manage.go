@@ -41,13 +41,15 @@ type tokenList struct {
 	Tokens []tokenForm `json:"tokens"`
 }
 
-type messageForm struct {
+const revokedSentence = "The token was revoked."
+
+type tokenRevocation struct {
 	Message string `json:"message"`
 }
 
 func listOperation() routes.Operation {
 	return routes.Operation{
-		Summary: "List the account's tokens", Group: routes.GroupTokens, Answers: routes.Answers{http.StatusOK: tokenList{}},
+		Summary: "List the account's tokens", Group: routes.GroupTokens, Answers: routes.Answers{http.StatusOK: tokenList{[]tokenForm{exampleToken("")}}},
 	}
 }
 
@@ -63,7 +65,7 @@ func (h *Handlers) list(c echo.Context, p auth.Principal) error {
 	return c.JSON(http.StatusOK, tokenList{answers})
 }
 
-type createBody struct {
+type newToken struct {
 	Name          *string                            `json:"name" maxLength:"100" example:"n8n"`
 	ExpiresInDays *int64                             `json:"expires_in_days" minimum:"0" description:"0 never expires."`
 	Scopes        routes.Optional[[]string]          `json:"scopes" nullable:"false" description:"Absent is a full token."`
@@ -73,13 +75,13 @@ type createBody struct {
 func createOperation() routes.Operation {
 	return routes.Operation{
 		Summary: "Create a token", Notes: "The plaintext is in this one answer.", Group: routes.GroupTokens,
-		Request: createBody{}, Answers: routes.Answers{http.StatusCreated: tokenForm{}},
+		Request: exampleNewToken(), Answers: routes.Answers{http.StatusCreated: exampleToken(examplePlaintext)},
 		Refusals: []problems.Kind{problems.InvalidParameter, problems.TokenLimitReached},
 	}
 }
 
 func (h *Handlers) create(c echo.Context, p auth.Principal) error {
-	var body createBody
+	var body newToken
 	if err := routes.DecodeJSON(c, &body); err != nil {
 		return err
 	}
@@ -102,7 +104,7 @@ func (h *Handlers) create(c echo.Context, p auth.Principal) error {
 	return showOnce(c, http.StatusCreated, token, plaintext)
 }
 
-type alterBody struct {
+type tokenUpdate struct {
 	Name       *string                            `json:"name" maxLength:"100"`
 	Scopes     routes.Optional[[]string]          `json:"scopes" nullable:"false" description:"A subset of the present ones."`
 	RateLimits routes.Optional[map[string]string] `json:"rate_limits"`
@@ -111,7 +113,7 @@ type alterBody struct {
 func alterOperation() routes.Operation {
 	return routes.Operation{
 		Summary: "Rename a token, narrow its scopes, or lower its limits", Group: routes.GroupTokens,
-		Request: alterBody{}, Answers: routes.Answers{http.StatusOK: tokenForm{}},
+		Request: exampleTokenUpdate(), Answers: routes.Answers{http.StatusOK: exampleToken("")},
 		Refusals: []problems.Kind{problems.InvalidParameter},
 	}
 }
@@ -121,7 +123,7 @@ func (h *Handlers) alter(c echo.Context, p auth.Principal) error {
 	if err != nil {
 		return err
 	}
-	var body alterBody
+	var body tokenUpdate
 	if err := routes.DecodeJSON(c, &body); err != nil {
 		return err
 	}
@@ -144,14 +146,14 @@ func (h *Handlers) alter(c echo.Context, p auth.Principal) error {
 	return c.JSON(http.StatusOK, formOf(token, ""))
 }
 
-type rotateBody struct {
+type tokenRotation struct {
 	OverlapHours *int64 `json:"overlap_hours" minimum:"0" maximum:"168" description:"How long the old token still works."`
 }
 
 func rotateOperation() routes.Operation {
 	return routes.Operation{
 		Summary: "Rotate a token", Notes: "Makes a new token of the same name, scopes and limits, and ends the old one.",
-		Group: routes.GroupTokens, Request: rotateBody{}, Answers: routes.Answers{http.StatusCreated: tokenForm{}},
+		Group: routes.GroupTokens, Request: tokenRotation{new(int64(24))}, Answers: routes.Answers{http.StatusCreated: exampleToken(examplePlaintext)},
 		Refusals: []problems.Kind{problems.InvalidParameter, problems.Conflict},
 	}
 }
@@ -161,7 +163,7 @@ func (h *Handlers) rotate(c echo.Context, p auth.Principal) error {
 	if err != nil {
 		return err
 	}
-	var body rotateBody
+	var body tokenRotation
 	if err := routes.DecodeOptionalJSON(c, &body); err != nil {
 		return err
 	}
@@ -178,7 +180,7 @@ func (h *Handlers) rotate(c echo.Context, p auth.Principal) error {
 
 func revokeOperation() routes.Operation {
 	return routes.Operation{
-		Summary: "Revoke a token", Group: routes.GroupTokens, Answers: routes.Answers{http.StatusOK: messageForm{}},
+		Summary: "Revoke a token", Group: routes.GroupTokens, Answers: routes.Answers{http.StatusOK: tokenRevocation{revokedSentence}},
 	}
 }
 
@@ -194,7 +196,7 @@ func (h *Handlers) revoke(c echo.Context, p auth.Principal) error {
 }
 
 func revoked(c echo.Context) error {
-	return c.JSON(http.StatusOK, messageForm{"The token was revoked."})
+	return c.JSON(http.StatusOK, tokenRevocation{revokedSentence})
 }
 
 // showOnce answers with a plaintext, which nothing on the way may keep.
