@@ -1,12 +1,16 @@
 package tests
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/stenometer/stenometer/auth"
 	"github.com/stenometer/stenometer/limits"
@@ -63,13 +67,75 @@ func TestGoldenLimitsOfTheGuide(t *testing.T) {
 	expectSection(t, "api-reference.md", "limits", table([]string{"limit", "counts by", "code in the 429", "applies to"}, rows))
 }
 
-// Rule: the guide lists every route of the live table, with its scope, its category and its limits.
+// Rule: the guide lists every route of the live table, with its scope, its category and its limits, and under the
+// heading that it has in the API's document.
 func TestGoldenRoutesOfTheGuide(t *testing.T) {
-	var rows [][]string
-	for _, row := range liveTable(t).Rows() {
-		rows = append(rows, []string{row.Method, "`" + guidePath(row.Path) + "`", whoMayEnter(row), string(row.Category), limitNames(row)})
+	grouped := map[routes.Group][][]string{}
+	live := liveTable(t).Rows()
+	for _, row := range live {
+		group := row.Operation.Group
+		grouped[group] = append(grouped[group], []string{
+			row.Method, "`" + guidePath(row.Path) + "`", whoMayEnter(row), string(row.Category), limitNames(row), besides(row),
+		})
 	}
-	expectSection(t, "api-reference.md", "routes", table([]string{"method", "path", "needs", "category", "limits"}, rows))
+	var text strings.Builder
+	listed := 0
+	for _, group := range documentedGroups(t) {
+		rows := grouped[routes.Group(group)]
+		listed += len(rows)
+		head := []string{"method", "path", "needs", "category", "limits", "besides"}
+		fmt.Fprintf(&text, "\n### %s\n\n%s", group, table(head, rows))
+	}
+	if listed != len(live) {
+		t.Errorf("%d routes are listed, want all %d: a heading is missing", listed, len(live))
+	}
+	expectSection(t, "api-reference.md", "routes", text.String()+"\n")
+}
+
+// documentedGroups are the headings of the API's document, in its order.
+func documentedGroups(t *testing.T) []string {
+	t.Helper()
+	var document struct{ Tags []struct{ Name string } }
+	if err := json.Unmarshal(readFile(t, "docs/openapi.json"), &document); err != nil {
+		t.Fatal(err)
+	}
+	names := make([]string, len(document.Tags))
+	for i, tag := range document.Tags {
+		names[i] = tag.Name
+	}
+	return names
+}
+
+// besides is what a client may send with a request of this row, and what counts otherwise than one.
+func besides(row routes.Row) string {
+	var words []string
+	request := reflect.TypeOf(row.Operation.Request)
+	if row.Idempotent || hasHeader(request, "Idempotency-Key") {
+		words = append(words, "`Idempotency-Key`")
+	}
+	if hasHeader(request, "If-None-Match") {
+		words = append(words, "`ETag`")
+	}
+	if hasHeader(request, "If-Match") {
+		words = append(words, "`If-Match`")
+	}
+	if row.Weighs != "" {
+		words = append(words, "weighs its ids")
+	}
+	return strings.Join(words, ", ")
+}
+
+// hasHeader tells whether a request has this header among its fields.
+func hasHeader(request reflect.Type, name string) bool {
+	if request == nil || request.Kind() != reflect.Struct {
+		return false
+	}
+	for _, field := range reflect.VisibleFields(request) {
+		if field.Tag.Get("header") == name {
+			return true
+		}
+	}
+	return false
 }
 
 // guidePath writes parameters as readers of an API know them.
@@ -108,29 +174,60 @@ func limitNames(row routes.Row) string {
 	return strings.Join(names, " ")
 }
 
-// Rule: every page of the guide that is linked to is there.
+// Rule: every page that the documents link to is there, and has the heading that the link names.
 func TestTheGuidesLinksLeadSomewhere(t *testing.T) {
 	t.Parallel()
-	pages, err := filepath.Glob(filepath.Join(root, "docs", "user-guide", "*.md"))
-	if err != nil || len(pages) < 4 {
-		t.Fatalf("the user guide has %d pages (%v), want at least 4", len(pages), err)
+	pages := append(pagesForReaders(t), "CONTRIBUTING.md")
+	if len(pages) < 10 {
+		t.Fatalf("there are %d pages, want at least 10: are they still found?", len(pages))
 	}
-	for _, page := range append(pages, filepath.Join(root, "README.md"), filepath.Join(root, "CONTRIBUTING.md")) {
-		content, err := os.ReadFile(page)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, piece := range strings.Split(string(content), "](")[1:] {
+	for _, page := range pages {
+		for _, piece := range strings.Split(string(readFile(t, page)), "](")[1:] {
 			link, _, _ := strings.Cut(piece, ")")
-			link, _, _ = strings.Cut(link, "#")
-			if link == "" || strings.Contains(link, "://") {
+			file, heading, named := strings.Cut(link, "#")
+			if strings.Contains(link, "://") {
 				continue
 			}
-			if _, err := os.Stat(filepath.Join(filepath.Dir(page), link)); err != nil {
-				t.Errorf("%s links to %s: %v", filepath.Base(page), link, err)
+			target := page
+			if file != "" {
+				target = filepath.Join(filepath.Dir(page), file)
+			}
+			content, err := os.ReadFile(filepath.Join(root, target))
+			if err != nil && !isFolder(filepath.Join(root, target)) {
+				t.Errorf("%s links to %s: %v", page, link, err)
+				continue
+			}
+			if named && !slices.Contains(anchors(string(content)), heading) {
+				t.Errorf("%s links to %s, and %s has no such heading", page, link, target)
 			}
 		}
 	}
+}
+
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+// anchors are the names by which the headings of a page can be linked to.
+func anchors(page string) []string {
+	var names []string
+	for line := range strings.Lines(page) {
+		heading, is := strings.CutPrefix(strings.TrimLeft(line, "#"), " ")
+		if !is || !strings.HasPrefix(line, "#") {
+			continue
+		}
+		names = append(names, strings.Map(func(r rune) rune {
+			switch {
+			case r == ' ':
+				return '-'
+			case r == '-' || r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r):
+				return unicode.ToLower(r)
+			}
+			return -1
+		}, strings.TrimSpace(heading)))
+	}
+	return names
 }
 
 // Rule: no example of the guide uses a status that HTTP does not know.

@@ -7,7 +7,7 @@ const walk = "TestEveryGuardBitesOnEveryRoute"
 
 // mutations lists every guard of the code, taken out. Add a line for each new one.
 func mutations() []mutation {
-	return slices.Concat(guardMutations(), figureMutations(), stackMutations(), storyMutations())
+	return slices.Concat(guardMutations(), figureMutations(), stackMutations(), storyMutations(), promiseMutations())
 }
 
 // unguarded stands in for the middleware of a door.
@@ -26,8 +26,8 @@ func guardMutations() []mutation {
 		step("the guard does not check the scope", "g.authorize(v.principal, rule)"),
 		step("the guard asks for no same-origin proof", "g.requireSameOrigin(c.Request(), v.principal)"),
 		step("the guard looks at no declared length", "checkDeclared(c.Request(), row)"),
-		step("the guard admits without its limits", "g.admit(c, v, rule.store, rule.plansOf(v.principal))"),
-		door("the token door mounts no guard", "t.mount(row, t.guard.RequireScope(spec.guard, scope), withPrincipal(h))", "t.mount(row, "+unguarded+", withPrincipal(h))"),
+		{"the guard admits without its limits", "auth/guard.go", "g.admit(c, v, rule.store, rule.plansOf(v.principal), weight)", "g.admit(c, v, rule.store, nil, weight)", walk, []string{"./tests"}},
+		door("the token door mounts no guard", "t.mount(row, t.guard.RequireScope(spec.guard, scope), handler)", "t.mount(row, "+unguarded+", handler)"),
 		door("the account door mounts no guard", "t.mount(row, t.guard.RequireScope(spec.guard), withPrincipal(h))", "t.mount(row, "+unguarded+", withPrincipal(h))"),
 		door("the upload door mounts no guard", "t.mount(row, t.guard.RequireScope(spec.guard, scope), func(", "t.mount(row, "+unguarded+", func("),
 		door("the public door admits without its limits", "			if err := admit(c); err != nil {\n				return err\n			}\n", "			_ = admit\n"),
@@ -67,5 +67,33 @@ func storyMutations() []mutation {
 		{"the create limit is not taken", "tokens/create.go", "charged, err = t.charge(ctx, owner)", "charged, err = nil, nil", "TestTheEleventhActiveToken", []string{"./tests"}},
 		{"failed sign-ins are not limited", "accounts/handlers/login.go", "	if err := h.standing(c, failures); err != nil {\n		return err\n	}\n", "", "TestAFailedLogin", []string{"./tests"}},
 		{"another account's recording is found", "recordings/recordings.go", `"id = ? AND user_id = ?", id, p.UserID()`, `"id = ?", id`, "TestAnotherTenants", []string{"./tests"}},
+	}
+}
+
+// promiseMutations take out what keeps promises to clients: nothing worked twice, no update lost, no change missed,
+// nothing shown that may not be.
+func promiseMutations() []mutation {
+	once := func(name, file, old, instead, run string) mutation {
+		return mutation{name, file, old, instead, run, []string{"./routes"}}
+	}
+	story := func(name, file, old, instead, run string) mutation {
+		return mutation{name, "recordings/" + file, old, instead, run, []string{"./recordings"}}
+	}
+	return []mutation{
+		once("a key keeps nothing from being worked twice", "routes/doors.go", "handler = t.idempotent(handler)", "_ = t.idempotent(handler)", "TestARequestWithAKeyIsWorkedOnce"),
+		once("a key answers another request", "idempotency/idempotency.go", "case row.Fingerprint != fingerprint:", "case row.Fingerprint == \"\":", "TestAKeyIsForOneRequest"),
+		once("a key is worked on by two", "idempotency/idempotency.go", "	if alive > 0 {", "	if alive > 1 {", "TestARequestThatRunsIsNotRunBeside"),
+		once("a batch weighs nothing", "routes/weigh.go", "return max(1, int64(len(distinct))), nil", "return 1, nil", "TestABatchWeighsItsDistinctIDs"),
+		once("a batch has no bound", "routes/weigh.go", "len(distinct) > MaxBatch", "len(distinct) > 1<<30", "TestABatchThatIsTooLarge"),
+		once("bodies have no bounds", "routes/json.go", "return keepBounds(dst)", "return nil", "TestBodiesKeepTheBounds"),
+		{"If-Match is not asked", "recordings/change.go", "if match != nil && !match(row.UpdatedAt) {", "if match != nil && !match(row.UpdatedAt) && id == 0 {", "TestIfMatch", []string{"./api/v1"}},
+		{"who may not publish makes links", "recordings/shares.go", "case !p.MayPublish():", "case p.UserID() == 0:", "TestSharesAreRefusedInOrder", []string{"./api/v1"}},
+		story("a link outlives its owner's right to it", "shared.go", "!auth.MayPublish(found[0].Role)", `auth.MayPublish("")`, "TestLinksDie"),
+		story("a link outlives its end", "shared.go", "!s.moment().Before(*share.ExpiresAt)", "s.moment().IsZero()", "TestLinksDie"),
+		story("the feed tells what has not settled", "changes.go", "now.Add(-writing - s.ChangesSettle)", "now.Add(-writing)", "TestFeedOrderAndSettling"),
+		story("the feed waits for no transaction", "changes.go", "now.Add(-writing - s.ChangesSettle)", "now.Add(min(0, writing) - s.ChangesSettle)", "TestFeedWaitsForASlowTransaction"),
+		story("another account's tags can be used", "tagging.go", `Where("user_id = ? AND id IN ?", userID, ids)`, `Where("? > 0 AND id IN ?", userID, ids)`, "Tag"),
+		story("another account's folder can be used", "patch.go", `Where("id = ? AND user_id = ?", *id, userID)`, `Where("id = ? AND ? > 0", *id, userID)`, "Patch"),
+		story("another account's recordings are searched", "search_candidates.go", `Where("user_id = ?", p.UserID()).Order(`, `Where("user_id > 0").Order(`, "TestSearchKeepsToTheAccount"),
 	}
 }
