@@ -44,6 +44,7 @@ vet: ## fast checks: gofmt, go vet, go.mod in order
 	@unformatted=$$(gofmt -l .); [ -z "$$unformatted" ] || { echo "not formatted, run make format:"; echo "$$unformatted"; exit 1; }
 	go vet ./...
 	go mod tidy -diff
+	cd bench && go vet ./... && go mod tidy -diff
 
 lint: ## golangci-lint with the house rules; the first run builds it, which takes minutes
 	$(GOLANGCI_LINT) run

@@ -22,6 +22,7 @@ const (
 	partMemory  = "memory"
 	partKeys    = "keys"
 	partRedis   = "redis"
+	partLists   = "lists"
 )
 
 // plan is what a run does, and how long.
@@ -48,9 +49,9 @@ func main() {
 
 func run(ctx context.Context) error {
 	short := flag.Bool("short", false, "one short round of everything, printed and not kept: it proves the harness, not the figures")
-	parts := flag.String("parts", "http,queries,memory,keys,redis", "what to measure")
+	parts := flag.String("parts", "http,queries,memory,keys,redis,lists", "what to measure")
 	only := flag.String("only", "", "HTTP variants to run, by name; all without")
-	rounds := flag.Int("rounds", 5, "interleaved rounds of HTTP")
+	rounds := flag.Int("rounds", 5, "interleaved rounds of HTTP and of lists")
 	runs := flag.Int("runs", 3, "runs of the Go benchmarks")
 	out := flag.String("out", "RESULTS.md", "file to write")
 	flag.Parse()
@@ -105,6 +106,7 @@ func measure(ctx context.Context, p plan) (r *results, err error) {
 		{partMemory, b.measureMemory},
 		{partKeys, b.measureKeys},
 		{partRedis, b.measureRedis},
+		{partLists, b.measureLists},
 	} {
 		if !p.parts[step.part] {
 			continue

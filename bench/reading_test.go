@@ -121,3 +121,31 @@ func TestNotesStandBelowTheResults(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 }
+
+func TestPlansAreShortened(t *testing.T) {
+	t.Parallel()
+	if got := shortened("id IN (9,8,7,6,5) AND user_id = 1 AND id IN (1,2)"); got != "id IN (9, …) AND user_id = 1 AND id IN (1,2)" {
+		t.Errorf("got %q", got)
+	}
+}
+
+// Whatever the database and the size, an operation is compared with itself.
+func TestListsAreComparedBySize(t *testing.T) {
+	t.Parallel()
+	samples := map[listKey][]listSample{
+		{"stats", "sqlite", 1000}: {{latency: 2, cpu: 1}}, {"stats", "sqlite", 5000}: {{latency: 3, cpu: 4}}, {"stats", "postgres", 5000}: {{latency: 99}},
+	}
+	r := &results{lists: &listResults{small: 1000, large: 5000, samples: samples}}
+	met := map[string]string{}
+	for _, b := range r.listBars() {
+		met[b.what] = b.met()
+	}
+	for what, want := range map[string]string{
+		"stats, 100,000 recordings / 1,000, SQLite, latency": "yes", "stats, 100,000 recordings / 1,000, SQLite, CPU": "**no**",
+		"stats, 100,000 recordings / 1,000, PostgreSQL, latency": "not run", "detail, 100,000 recordings / 1,000, SQLite, CPU": "not run",
+	} {
+		if met[what] != want {
+			t.Errorf("%s: %q, want %q", what, met[what], want)
+		}
+	}
+}

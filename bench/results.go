@@ -23,6 +23,7 @@ type results struct {
 	queries       *queryCount
 	memory, redis timings
 	footprints    []footprint
+	lists         *listResults
 }
 
 // cpu is a variant's CPU time in each round.
@@ -59,6 +60,9 @@ func (r *results) markdown() string {
 	}
 	if len(r.redis) > 0 {
 		r.writeRedis(&w)
+	}
+	if r.lists != nil {
+		r.writeLists(&w)
 	}
 	if notes, err := os.ReadFile(notesFile); err == nil {
 		fmt.Fprintf(&w, "\n## Notes\n\nWritten by hand, in [%s](%s).\n\n%s", notesFile, notesFile, belowTitle(string(notes)))

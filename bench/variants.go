@@ -86,7 +86,7 @@ func (b *bench) settings(storage, address string) []string {
 	const high = "1000000000 per minute"
 	return []string{
 		"LISTEN_ADDR=" + address, "DATA_DIR=" + b.dataFolder(), "TRUSTED_PROXY_COUNT=0",
-		"RATELIMIT_STORAGE_URI=" + storage,
+		"RATELIMIT_STORAGE_URI=" + storage, "API_SEARCH_RATE_LIMIT=" + high,
 		"API_TOKEN_RATE_LIMIT_READ=" + high, "API_USER_RATE_LIMIT_READ=" + high,
 	}
 }
