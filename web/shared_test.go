@@ -22,6 +22,7 @@ import (
 	"github.com/stenometer/stenometer/models/modelstest"
 	"github.com/stenometer/stenometer/recordings"
 	"github.com/stenometer/stenometer/routes"
+	"github.com/stenometer/stenometer/tests/described"
 	"github.com/stenometer/stenometer/web"
 )
 
@@ -60,6 +61,7 @@ func open(t testing.TB) *site {
 	})
 	web.New(stories).Declare(table)
 	s.server = httptest.NewServer(table.Handler())
+	s.server.Client().Transport = described.Over(t, s.server.Client().Transport)
 	t.Cleanup(s.server.Close)
 	s.fill()
 	return s

@@ -22,6 +22,7 @@ import (
 	"github.com/stenometer/stenometer/models/modelstest"
 	"github.com/stenometer/stenometer/problems"
 	"github.com/stenometer/stenometer/routes"
+	"github.com/stenometer/stenometer/tests/described"
 )
 
 // server is the routes of sign-in behind the real guard, with real accounts on a database.
@@ -126,6 +127,7 @@ func (s *server) post(target, body string, alter ...func(*http.Request)) answer 
 	}
 	recorder := httptest.NewRecorder()
 	s.handler.ServeHTTP(recorder, request)
+	described.Recorded(s.t, request, body, recorder)
 	got := answer{t: s.t, what: target + " " + body, status: recorder.Code, header: recorder.Header()}
 	if err := json.Unmarshal(recorder.Body.Bytes(), &got.body); err != nil {
 		s.t.Fatalf("%s: the answer %d is not JSON: %q", got.what, recorder.Code, recorder.Body)

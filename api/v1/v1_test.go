@@ -35,6 +35,7 @@ import (
 	"github.com/stenometer/stenometer/recordings"
 	"github.com/stenometer/stenometer/routes"
 	"github.com/stenometer/stenometer/speech"
+	"github.com/stenometer/stenometer/tests/described"
 )
 
 // site serves the API over a real database, storage and guard. No job is worked: a test writes what a worker would.
@@ -103,6 +104,7 @@ func open(t testing.TB) *site {
 		Engine: speech.Description{Connector: "asr_endpoint", Model: "large", Capabilities: speech.Capabilities{Diarization: true}},
 	}).Declare(table)
 	s.server = httptest.NewServer(table.Handler())
+	s.server.Client().Transport = described.Over(t, s.server.Client().Transport)
 	t.Cleanup(func() {
 		s.server.Close()
 		if err := files.Close(); err != nil {

@@ -234,23 +234,22 @@ func (d *Document) checkProblem(e Exchange) error {
 	return nil
 }
 
-// Transport passes requests on and tells what the document does not know.
-type Transport struct {
-	Next     http.RoundTripper
-	Document *Document
-	// Fault is told; it is called from the goroutine of the request.
-	Fault func(error)
+// transport passes requests on and tells what the document does not know, from the goroutine of the request.
+type transport struct {
+	next     http.RoundTripper
+	document *Document
+	fault    func(error)
 }
 
 // RoundTrip sends the request. The answer is read whole before it is handed on.
-func (t *Transport) RoundTrip(request *http.Request) (*http.Response, error) {
+func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	e := Exchange{Method: request.Method, Path: request.URL.Path}
 	if strings.HasPrefix(request.Header.Get("Content-Type"), jsonType) && request.GetBody != nil {
 		if body, err := request.GetBody(); err == nil {
 			e.Sent, _ = io.ReadAll(body)
 		}
 	}
-	response, err := t.Next.RoundTrip(request)
+	response, err := t.next.RoundTrip(request)
 	if err != nil {
 		return nil, err
 	}
@@ -264,8 +263,8 @@ func (t *Transport) RoundTrip(request *http.Request) (*http.Response, error) {
 		return response, nil //nolint:nilerr // the reader of the body is told
 	}
 	e.Body = body
-	if err := t.Document.Check(e); err != nil {
-		t.Fault(err)
+	if err := t.document.Check(e); err != nil {
+		t.fault(err)
 	}
 	return response, nil
 }

@@ -61,17 +61,10 @@ func (p *Process) Client(token string) *Client {
 // ClientOf calls a server at this address without a credential. The test fails when an answer is not as the API's
 // document says.
 func ClientOf(t testing.TB, address string) *Client {
-	document, err := described.Committed()
-	if err != nil {
-		t.Fatal(err)
-	}
 	return &Client{t: t, URL: address, Header: http.Header{}, HTTP: &http.Client{
 		Timeout:       2 * time.Minute,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-		Transport: &described.Transport{
-			Next: &http.Transport{MaxIdleConnsPerHost: 64, Proxy: nil}, Document: document,
-			Fault: func(err error) { t.Error(err) },
-		},
+		Transport:     described.Over(t, &http.Transport{MaxIdleConnsPerHost: 64, Proxy: nil}),
 	}}
 }
 

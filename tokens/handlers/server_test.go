@@ -18,6 +18,7 @@ import (
 	"github.com/stenometer/stenometer/models/modelstest"
 	"github.com/stenometer/stenometer/problems"
 	"github.com/stenometer/stenometer/routes"
+	"github.com/stenometer/stenometer/tests/described"
 	"github.com/stenometer/stenometer/tokens"
 	"github.com/stenometer/stenometer/tokens/handlers"
 )
@@ -125,6 +126,7 @@ func (s *server) ask(method, target, who, body string) answer {
 	}
 	recorder := httptest.NewRecorder()
 	s.handler.ServeHTTP(recorder, request)
+	described.Recorded(s.t, request, body, recorder)
 	got := answer{t: s.t, what: method + " " + target + " " + body, status: recorder.Code, header: recorder.Header()}
 	if err := json.Unmarshal(recorder.Body.Bytes(), &got.body); err != nil {
 		s.t.Fatalf("%s: the answer %d is not JSON: %q", got.what, recorder.Code, recorder.Body)
