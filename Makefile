@@ -31,9 +31,10 @@ demo: ## install what is missing, build, transcribe a recording, hit a limit; DE
 	$(GO_BUILD) -o bin/server ./cmd/server
 	bin/server demo $(DEMO_FLAGS)
 
+# The slowest package stands first, so that the others are tested beside it and not before.
 test: ## install what is missing, start Redis and PostgreSQL, run all tests with the race detector
 	scripts/install-dependencies test
-	scripts/with-services $(GO_TEST) -race -timeout 15m ./...
+	scripts/with-services $(GO_TEST) -race -timeout 15m ./tests ./...
 
 check: vet lint test ## everything that CI asks: format, vet, modules, lint, tests
 

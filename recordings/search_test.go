@@ -299,7 +299,7 @@ func TestSearchEqualsReadingEverything(t *testing.T) {
 			return nil
 		})
 		r.index()
-		for range 60 {
+		for range 25 {
 			r.agree(random)
 		}
 		r.write(func(tx *gorm.DB) error {

@@ -114,8 +114,8 @@ func TestBadUploadsAreRefusedAndLeaveNothingBehind(t *testing.T) {
 	environment := quiet(t).With(servertest.Environment{"MAX_UPLOAD_MB": "1"})
 	_, client := signedUp(t, environment)
 	movie := encode(t, "cut.mp4", "-c:a", "aac")
-	many := make([]part, 0, 102)
-	for i := range 101 {
+	many := make([]part, 0, 152)
+	for i := range 151 {
 		many = append(many, fieldPart(fmt.Sprintf("field%d", i), "x"))
 	}
 	for _, row := range []struct {

@@ -104,10 +104,15 @@ type Result struct {
 // Command runs one subcommand to its end and returns how it ended.
 func Command(t testing.TB, environment Environment, input string, arguments ...string) Result {
 	t.Helper()
+	return command(t, Binary(t), environment, input, arguments...)
+}
+
+func command(t testing.TB, binary string, environment Environment, input string, arguments ...string) Result {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	var output, errors bytes.Buffer
-	command := exec.CommandContext(ctx, Binary(t), arguments...)
+	command := exec.CommandContext(ctx, binary, arguments...)
 	command.Dir = t.TempDir()
 	command.Env = environment.list()
 	command.Stdin = strings.NewReader(input)
@@ -122,7 +127,18 @@ func Command(t testing.TB, environment Environment, input string, arguments ...s
 // MustCommand is Command for a command that has to succeed; it returns its output without the last line's end.
 func MustCommand(t testing.TB, environment Environment, input string, arguments ...string) string {
 	t.Helper()
-	result := Command(t, environment, input, arguments...)
+	return succeeded(t, Command(t, environment, input, arguments...), arguments)
+}
+
+// prepare is MustCommand for what a test needs before it begins: hashing a password takes ten times as long in the
+// binary that finds races.
+func prepare(t testing.TB, environment Environment, input string, arguments ...string) string {
+	t.Helper()
+	return succeeded(t, command(t, PlainBinary(t), environment, input, arguments...), arguments)
+}
+
+func succeeded(t testing.TB, result Result, arguments []string) string {
+	t.Helper()
 	if result.Code != 0 {
 		t.Fatalf("server %s ended with %d: %s", strings.Join(arguments, " "), result.Code, result.Errors)
 	}
