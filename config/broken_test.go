@@ -53,6 +53,7 @@ var broken = map[string][]string{
 	"postgres-without-key":                 {"SECRET_KEY: is required with PostgreSQL"},
 	"secret-key-short":                     {"SECRET_KEY=(not shown): must be at least 16 bytes"},
 	"poll-slower-than-the-promise":         {"CREDENTIAL_POLL_MILLISECONDS=\"1000\": must be 10 to 900 milliseconds"},
+	"chunk-limit-bare":                     {"CHUNK_LIMIT=\"20\": must be a size such as 20MB, or a length such as 1200s or 20m"},
 	"changes-settle-never":                 {"RECORDING_CHANGES_SETTLE_MILLISECONDS=\"0\": must be 10 to 60000 milliseconds"},
 	"public-sharing-word":                  {"ENABLE_PUBLIC_SHARING=\"sometimes\": must be true or false"},
 	"audio-redirect-word":                  {"AUDIO_REDIRECT=\"302\": must be true or false"},

@@ -73,6 +73,7 @@ type Config struct {
 	TranscriptionAPIKey    Secret        `env:"TRANSCRIPTION_API_KEY" rule:"api-key" derived:"none; required with OpenAI" doc:"Its key."`
 	TranscriptionModel     string        `env:"TRANSCRIPTION_MODEL" rule:"model" derived:"the engine's" doc:"Its model; one named gpt-4o… chooses openai_transcribe."`
 	TranscriptionTimeout   time.Duration `env:"TRANSCRIPTION_TIMEOUT_SECONDS" default:"1800" rule:"1..86400" doc:"The longest that one call to a speech engine may take."`
+	ChunkLimit             ChunkLimit    `env:"CHUNK_LIMIT" derived:"the engine's" doc:"The most that one call to a speech engine may take; longer audio is sent in parts, cut where it is quiet. For models that refuse by minutes, give minutes."`
 	ASRBaseURL             Location      `env:"ASR_BASE_URL" rule:"http" doc:"Base address of an ASR service (whisper-asr-webservice, WhisperX); chooses asr_endpoint."`
 	ASRDiarize             bool          `env:"ASR_DIARIZE" default:"true" doc:"Whether the ASR service tells speakers apart unless a request says otherwise."`
 

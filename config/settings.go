@@ -72,6 +72,8 @@ func settingOf(field reflect.StructField) Setting {
 		s.Allowed = "true or false"
 	case *OnStorageError:
 		s.Allowed = onStorageErrorAllowed
+	case *ChunkLimit:
+		s.Allowed = chunkLimitAllowed
 	case *Rates:
 		s.Allowed = ratesAllowed
 		s.Limit = true

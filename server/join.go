@@ -130,6 +130,8 @@ func (s *Server) speechOptions(toolbox *media.Media) speech.Options {
 		BaseURL:    s.config.TranscriptionBaseURL.Reveal(),
 		APIKey:     s.config.TranscriptionAPIKey.Reveal(),
 		Model:      s.config.TranscriptionModel,
+		MaxBytes:   s.config.ChunkLimit.Bytes,
+		MaxLength:  s.config.ChunkLimit.Length,
 		ASRBaseURL: s.config.ASRBaseURL.Reveal(),
 		ASRDiarize: s.config.ASRDiarize,
 		Client:     outbound.Operator(s.config.TranscriptionTimeout),
