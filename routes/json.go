@@ -80,6 +80,9 @@ func decode(body []byte, dst any) error {
 	if depth(trimmed) > maxDepth {
 		return problems.New(problems.BadRequest, "The JSON is nested more than %d deep.", maxDepth)
 	}
+	if nullInList(trimmed) {
+		return problems.New(problems.InvalidParameter, "A list in the body has null among its members.")
+	}
 	err := json.Unmarshal(trimmed, dst)
 	var wrong *json.UnmarshalTypeError
 	switch {
@@ -125,6 +128,30 @@ func depth(text []byte) int {
 		}
 	}
 	return deepest
+}
+
+// nullInList reports whether a list has null among its members. The decoder would make 0 of it, or an empty text.
+func nullInList(text []byte) bool {
+	var open []byte
+	inString, escaped := false, false
+	for _, b := range text {
+		switch {
+		case escaped:
+			escaped = false
+		case inString:
+			escaped = b == '\\'
+			inString = b != '"'
+		case b == '"':
+			inString = true
+		case b == '{' || b == '[':
+			open = append(open, b)
+		case (b == '}' || b == ']') && len(open) > 0:
+			open = open[:len(open)-1]
+		case b == 'n' && len(open) > 0 && open[len(open)-1] == '[':
+			return true
+		}
+	}
+	return false
 }
 
 // holdsLoneSurrogate reports whether the text escapes half of a surrogate pair. The decoder would make U+FFFD of it,

@@ -1,6 +1,7 @@
 package routes_test
 
 import (
+	"encoding/json"
 	"net/http"
 	"strings"
 	"testing"
@@ -11,6 +12,29 @@ import (
 	"github.com/stenometer/stenometer/auth/authtest"
 	"github.com/stenometer/stenometer/routes"
 )
+
+// Null among the members of a list is refused: the decoder would make an id or a text of it that nobody sent.
+func TestNullIsNoMemberOfAList(t *testing.T) {
+	t.Parallel()
+	for sent, status := range map[string]int{
+		`{"ids":[1,null]}`: 400, `{"ids":[[null]]}`: 400, `{"ids":[ null ]}`: 400,
+		`{"ids":[1],"name":null}`: 200, `{"ids":[],"in":{"a":[{"b":null}]}}`: 200, `{"name":"[null]","ids":[2]}`: 200,
+	} {
+		h := open(t, bare("POST", "/api/v1/listed", auth.Write, func(c echo.Context, _ auth.Principal) error {
+			var body struct {
+				IDs  json.RawMessage `json:"ids"`
+				Name *string         `json:"name"`
+			}
+			if err := routes.DecodeJSON(c, &body); err != nil {
+				return err
+			}
+			return c.NoContent(http.StatusOK)
+		}))
+		if got := h.call("POST", "/api/v1/listed", bearer(h.token(1, "write")), body(sent)); got.StatusCode != status {
+			t.Errorf("%s: %d, want %d", sent, got.StatusCode, status)
+		}
+	}
+}
 
 func TestJSONBodies(t *testing.T) {
 	t.Parallel()
