@@ -54,6 +54,9 @@ var broken = map[string][]string{
 	"secret-key-short":                     {"SECRET_KEY=(not shown): must be at least 16 bytes"},
 	"poll-slower-than-the-promise":         {"CREDENTIAL_POLL_MILLISECONDS=\"1000\": must be 10 to 900 milliseconds"},
 	"chunk-limit-bare":                     {"CHUNK_LIMIT=\"20\": must be a size such as 20MB, or a length such as 1200s or 20m"},
+	"budget-negative":                      {"AI_MONTHLY_BUDGET_USD=\"-5\": must be US dollars from 0 to 1000000000, such as 25 or 12.50, with at most six digits behind the point"},
+	"budget-below-a-micro-dollar":          {"AI_MONTHLY_BUDGET_USD=\"0.0000001\": must be US dollars from 0 to 1000000000, such as 25 or 12.50, with at most six digits behind the point"},
+	"hold-of-nothing":                      {"BUDGET_HOLD_SECONDS=\"0\": must be 0.3 to 600 seconds"},
 	"changes-settle-never":                 {"RECORDING_CHANGES_SETTLE_MILLISECONDS=\"0\": must be 10 to 60000 milliseconds"},
 	"public-sharing-word":                  {"ENABLE_PUBLIC_SHARING=\"sometimes\": must be true or false"},
 	"audio-redirect-word":                  {"AUDIO_REDIRECT=\"302\": must be true or false"},
@@ -144,7 +147,7 @@ func TestEveryBrokenFileIsTested(t *testing.T) {
 // Each variable that takes no free text refuses text: none of them falls back to its default.
 func TestNoSettingFallsBackToItsDefault(t *testing.T) {
 	t.Parallel()
-	free := map[string]bool{"DATA_DIR": true, "TRANSCRIPTION_MODEL": true, "SECRET_KEY": true, "TRANSCRIPTION_API_KEY": true}
+	free := map[string]bool{"DATA_DIR": true, "TRANSCRIPTION_MODEL": true, "TEXT_MODEL_NAME": true, "PRICES_FILE": true, "SECRET_KEY": true, "TRANSCRIPTION_API_KEY": true, "TEXT_MODEL_API_KEY": true}
 	for _, setting := range config.Settings() {
 		if free[setting.Name] {
 			continue

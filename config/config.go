@@ -77,6 +77,24 @@ type Config struct {
 	ASRBaseURL             Location      `env:"ASR_BASE_URL" rule:"http" doc:"Base address of an ASR service (whisper-asr-webservice, WhisperX); chooses asr_endpoint."`
 	ASRDiarize             bool          `env:"ASR_DIARIZE" default:"true" doc:"Whether the ASR service tells speakers apart unless a request says otherwise."`
 
+	TextModelBaseURL  Location      `env:"TEXT_MODEL_BASE_URL" rule:"http" derived:"https://api.openai.com/v1 when a key or a name is set" doc:"Base address of an OpenAI-compatible server of text models."`
+	TextModelAPIKey   Secret        `env:"TEXT_MODEL_API_KEY" rule:"api-key" derived:"none; required with OpenAI" doc:"Its key."`
+	TextModelName     string        `env:"TEXT_MODEL_NAME" rule:"model" derived:"gpt-4o-mini; the embedded engine without any of the three" doc:"Its model."`
+	TextModelTimeout  time.Duration `env:"TEXT_MODEL_TIMEOUT_SECONDS" default:"120" rule:"0.1..3600" doc:"The longest that one call to a text model may take. A request that waits for an answer may take HTTP_HANDLER_TIMEOUT_SECONDS longer."`
+	TextModelAttempts int           `env:"TEXT_MODEL_ATTEMPTS" default:"3" rule:"1..10" doc:"Attempts at one call to a text model; each is a line of the ledger."`
+	ProviderPause     time.Duration `env:"PROVIDER_PAUSE_SECONDS" default:"5" rule:"0.01..600" doc:"How long a speech or text service is left alone after it failed several times in a row; one that says itself how long it is busy is left alone as long."`
+	MaxInputChars     int           `env:"AI_MAX_INPUT_CHARS" default:"200000" rule:"0..10000000" doc:"The most characters that a request may send to a text model: question, history and prompt together. Stored text does not count."`
+	TextPartChars     int           `env:"TEXT_PART_CHARS" default:"60000" rule:"1000..10000000" doc:"The most characters of a transcript in one call to a text model; a longer one is worked through in parts."`
+	TextMaxParts      int           `env:"TEXT_MAX_PARTS" default:"8" rule:"1..100" doc:"The most such parts. What is beyond is left out, and the result says so."`
+	SummaryMaxTokens  int           `env:"SUMMARY_MAX_TOKENS" default:"8000" rule:"1..1000000" doc:"The most tokens that a text model may write for a summary, and for each part of a long one."`
+	ChatMaxTokens     int           `env:"CHAT_MAX_TOKENS" default:"2000" rule:"1..1000000" doc:"The same for an answer."`
+	TitleMaxTokens    int           `env:"TITLE_MAX_TOKENS" default:"200" rule:"1..1000000" doc:"The same for a title."`
+	EventMaxTokens    int           `env:"EVENT_MAX_TOKENS" default:"3000" rule:"1..1000000" doc:"The same for appointments, and for the names of speakers."`
+
+	MonthlyBudget Dollars       `env:"AI_MONTHLY_BUDGET_USD" doc:"What each organization without a budget of its own may spend on models in a month."`
+	PricesFile    string        `env:"PRICES_FILE" rule:"file" doc:"A file of prices that count before those that are built in."`
+	HoldLease     time.Duration `env:"BUDGET_HOLD_SECONDS" default:"30" rule:"0.3..600" doc:"How long money that was kept back for a call stays so after its process died. What was not sent is given back then, a call that was is charged in full."`
+
 	MaxUploadMB             int           `env:"MAX_UPLOAD_MB" default:"500" rule:"0..1048576" doc:"Largest file of an upload, in MiB; 0 takes no uploads."`
 	JobsMaxConcurrentPerOrg int           `env:"JOBS_MAX_CONCURRENT_PER_ORG" default:"3" rule:"0..1000" doc:"Transcriptions of one organization at work at once; with 0 they wait until it is raised."`
 	JobHeartbeat            time.Duration `env:"JOB_HEARTBEAT_SECONDS" default:"2" rule:"0.1..5" doc:"How often a process says that it is alive, and looks for jobs of processes that are not."`

@@ -151,15 +151,15 @@ func TestUnknownNamesAreWarnedOf(t *testing.T) {
 	t.Parallel()
 	_, warnings, err := config.Load([]string{
 		"API_TOKEN_RATE_LIMIT_REED=1", "REGISTRATON=closed", "listen_addr=:1", "TRUSTED_PROXY_HOP=1",
-		"AI_MONTHLY_BUDGET_USD=5", "CORS_MAX_AGE=1", "RATELIMIT_STRATEGY=x", "TEXT_MODEL_API_KEY=hunter2", "WEBHOOK_TIMEOUT=1", "ENABLE_CHUNKING=1",
+		"CORS_MAX_AGE=1", "RATELIMIT_STRATEGY=x", "WEBHOOK_TIMEOUT=1", "ENABLE_CHUNKING=1",
 		"PATH=/bin", "HOME=/", "HTTP_PROXY=http://proxy:3128", "SESSION_MANAGER=local", "USER=x", "LANG=C",
 	}, "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := []string{
-		"AI_MONTHLY_BUDGET_USD", "API_TOKEN_RATE_LIMIT_REED", "CORS_MAX_AGE", "ENABLE_CHUNKING", "RATELIMIT_STRATEGY",
-		"REGISTRATON", "TEXT_MODEL_API_KEY", "TRUSTED_PROXY_HOP", "WEBHOOK_TIMEOUT", "listen_addr",
+		"API_TOKEN_RATE_LIMIT_REED", "CORS_MAX_AGE", "ENABLE_CHUNKING", "RATELIMIT_STRATEGY",
+		"REGISTRATON", "TRUSTED_PROXY_HOP", "WEBHOOK_TIMEOUT", "listen_addr",
 	}
 	if got := warned(warnings); !slices.Equal(got, want) {
 		t.Errorf("warned of\n%v, want\n%v", got, want)

@@ -60,6 +60,8 @@ func setField(field reflect.Value, setting Setting, text string) (err error) {
 		*value, err = ParseRates(text)
 	case *OnStorageError:
 		*value, err = ParseOnStorageError(text)
+	case *Dollars:
+		*value, err = ParseDollars(text)
 	case *ChunkLimit:
 		*value, err = ParseChunkLimit(text)
 	case *[]netip.Prefix:

@@ -72,6 +72,8 @@ func settingOf(field reflect.StructField) Setting {
 		s.Allowed = "true or false"
 	case *OnStorageError:
 		s.Allowed = onStorageErrorAllowed
+	case *Dollars:
+		s.Allowed = dollarsAllowed
 	case *ChunkLimit:
 		s.Allowed = chunkLimitAllowed
 	case *Rates:

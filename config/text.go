@@ -25,6 +25,7 @@ var textRules = map[string]textRule{
 	"address-or-off": {"an address and port such as 127.0.0.1:9100, or off", parseAddressOrOff},
 	"public-url":     {"an address such as https://notes.example.org, without user, query or fragment", parsePublicURL},
 	"directory":      {"a path", parseDirectory},
+	"file":           {"a path", parseDirectory},
 	"database":       {"sqlite:///absolute/path.db, sqlite://relative/path.db or postgres://user:password@host/database", parseDatabase},
 	"files":          {"file:///absolute/path or s3://bucket?region=…", parseFiles},
 	"secret-key":     {"at least 16 bytes", parseSecretKey},

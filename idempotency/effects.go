@@ -36,7 +36,7 @@ func Note(ctx context.Context, tx *gorm.DB, recordingID, jobID int64) error {
 		return nil
 	}
 	held := tx.Model(&models.IdempotencyKey{}).Where("id = ? AND holder = ?", claim.id, claim.holder).
-		UpdateColumn("held_until", gorm.Expr(claim.keys.db.Clock(claim.keys.Hold)))
+		UpdateColumn("held_until", gorm.Expr(claim.keys.db.Clock(claim.hold)))
 	if held.Error != nil {
 		return fmt.Errorf("look after an idempotency key: %w", held.Error)
 	}

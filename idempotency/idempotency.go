@@ -70,6 +70,7 @@ type Claim struct {
 	id     int64
 	holder string
 	about  int64
+	hold   time.Duration
 	// made is what earlier attempts have made: a job for each recording.
 	made map[int64]int64
 }
@@ -77,11 +78,11 @@ type Claim struct {
 // Claim takes a key for one request of an account. It gives a claim that has Kept, or one to work under and then to
 // Keep or Release. A key that was used for another request is idempotency_key_reused, one that is being worked on
 // idempotency_in_progress. About is the recording that the request is about, with which the kept answer dies; 0 for
-// none.
-func (k *Keys) Claim(ctx context.Context, account int64, key, fingerprint string, about int64) (*Claim, error) {
-	claim := &Claim{keys: k, holder: rand.Text(), about: about}
+// none. More is how much longer than Hold a request of its route may take.
+func (k *Keys) Claim(ctx context.Context, account int64, key, fingerprint string, about int64, more time.Duration) (*Claim, error) {
+	claim := &Claim{keys: k, holder: rand.Text(), about: about, hold: k.Hold + more}
 	err := k.db.Transaction(ctx, func(tx *gorm.DB) error {
-		row, err := k.locked(tx, account, key, fingerprint, claim.holder)
+		row, err := k.locked(tx, account, key, fingerprint, claim.holder, claim.hold)
 		if err != nil {
 			return err
 		}
@@ -105,7 +106,7 @@ func (k *Keys) Claim(ctx context.Context, account int64, key, fingerprint string
 
 // locked gives the row of a key, made if there is none, and locked until the transaction ends. A holder that is not
 // empty holds the row that was made for it.
-func (k *Keys) locked(tx *gorm.DB, account int64, key, fingerprint, holder string) (models.IdempotencyKey, error) {
+func (k *Keys) locked(tx *gorm.DB, account int64, key, fingerprint, holder string, hold time.Duration) (models.IdempotencyKey, error) {
 	now := k.Now().UTC()
 	mine := tx.Where("user_id = ? AND idempotency_key = ?", account, key)
 	if err := tx.Where("user_id = ? AND idempotency_key = ? AND expires_at <= ?", account, key, now).
@@ -126,13 +127,13 @@ func (k *Keys) locked(tx *gorm.DB, account int64, key, fingerprint, holder strin
 	if holder == "" || found.Holder != holder {
 		return found, nil
 	}
-	return found, k.hold(tx, found.ID, holder)
+	return found, k.keep(tx, found.ID, holder, hold)
 }
 
 // hold believes in a holder from now on.
-func (k *Keys) hold(tx *gorm.DB, id int64, holder string) error {
+func (k *Keys) keep(tx *gorm.DB, id int64, holder string, hold time.Duration) error {
 	err := tx.Model(&models.IdempotencyKey{}).Where("id = ?", id).UpdateColumns(map[string]any{
-		"holder": holder, "held_until": gorm.Expr(k.db.Clock(k.Hold)),
+		"holder": holder, "held_until": gorm.Expr(k.db.Clock(hold)),
 	}).Error
 	if err != nil {
 		return fmt.Errorf("hold the key: %w", err)
@@ -159,7 +160,7 @@ func (c *Claim) takeOver(tx *gorm.DB, row models.IdempotencyKey) error {
 	for _, effect := range effects {
 		c.made[effect.RecordingID] = effect.JobID
 	}
-	return c.keys.hold(tx, row.ID, c.holder)
+	return c.keys.keep(tx, row.ID, c.holder, c.hold)
 }
 
 func inProgress() error {

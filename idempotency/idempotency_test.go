@@ -71,7 +71,7 @@ func (r *rig) seed() {
 
 func (r *rig) claim(key, fingerprint string) *idempotency.Claim {
 	r.t.Helper()
-	claim, err := r.keys.Claim(r.t.Context(), r.account, key, fingerprint, r.recordings[0])
+	claim, err := r.keys.Claim(r.t.Context(), r.account, key, fingerprint, r.recordings[0], 0)
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -80,7 +80,7 @@ func (r *rig) claim(key, fingerprint string) *idempotency.Claim {
 
 func (r *rig) refused(key, fingerprint string, kind problems.Kind) {
 	r.t.Helper()
-	if _, err := r.keys.Claim(r.t.Context(), r.account, key, fingerprint, 0); !problems.Is(err, kind) {
+	if _, err := r.keys.Claim(r.t.Context(), r.account, key, fingerprint, 0, 0); !problems.Is(err, kind) {
 		r.t.Fatalf("%v, want %s", err, kind.Code())
 	}
 }
@@ -226,7 +226,7 @@ func TestOneOfManyFirstRequestsIsWorked(t *testing.T) {
 		var racers sync.WaitGroup
 		for n := range 12 {
 			racers.Go(func() {
-				claim, err := r.keys.Claim(context.WithoutCancel(t.Context()), r.account, "k", asked, 0)
+				claim, err := r.keys.Claim(context.WithoutCancel(t.Context()), r.account, "k", asked, 0, 0)
 				switch {
 				case err == nil && claim.Kept == nil:
 					worked.Store(n, true)

@@ -31,7 +31,7 @@ func (k *Keys) Bound(db *gorm.DB, account int64, key, fingerprint string) (recor
 // Bind ties a key to the recording that the transaction makes, and gives the one that it is tied to: another where a
 // request with the same key was first. It waits for one that is being made at the same time.
 func (k *Keys) Bind(tx *gorm.DB, account int64, key, fingerprint string, recording int64) (bound int64, err error) {
-	row, err := k.locked(tx, account, key, fingerprint, "")
+	row, err := k.locked(tx, account, key, fingerprint, "", 0)
 	if err != nil {
 		return 0, err
 	}

@@ -27,6 +27,9 @@ type User struct {
 	DisabledAt     *time.Time
 	// AutoSummarization is nil while nothing was chosen, which counts as yes.
 	AutoSummarization *bool
+	SummaryPrompt     *string
+	OutputLanguage    *string
+	ExtractEvents     bool
 	CreatedAt         time.Time
 }
 
@@ -50,6 +53,8 @@ type APIToken struct {
 	ReplacedBy      *int64
 	LastUsedAt      *time.Time
 	LastUsedAddress *string
+	// Administration is the mark without which a token administers nothing, whatever its scopes.
+	Administration bool
 	// RateLimits is a JSON object of what the owner wants less for it, by category: {"read":"10 per minute"}.
 	RateLimits *string
 	CreatedAt  time.Time
@@ -102,6 +107,7 @@ type Recording struct {
 	Hotwords         *string
 	InitialPrompt    *string
 	Model            *string // transcription_model of the request
+	PromptVariables  *string // JSON object of texts
 	IsInbox          bool
 	IsHighlighted    bool
 	IsArchived       bool
@@ -115,6 +121,7 @@ type Recording struct {
 	AICharged                    bool
 	ProcessingSeconds            *float64
 	TranscriptionDurationSeconds *int64
+	SummarizationDurationSeconds *int64
 	CompletedAt                  *time.Time
 	CreatedAt                    time.Time
 	UpdatedAt                    time.Time

@@ -51,12 +51,19 @@ var (
 	RangeNotSatisfiable    = Kind{"range_not_satisfiable", http.StatusRequestedRangeNotSatisfiable, "The range lies outside the file; Content-Range tells its size."}
 	HeadersTooLarge        = Kind{"headers_too_large", http.StatusRequestHeaderFieldsTooLarge, "The request's headers are larger than 32 KiB."}
 
+	BudgetExceeded = Kind{"budget_exceeded", http.StatusPaymentRequired, "The month's budget has no room for what this can cost. Retry-After is there where only work in flight is in the way."}
+
 	TokenRateLimited        = Kind{"token_rate_limit_exceeded", http.StatusTooManyRequests, "The token has used up its requests of this category."}
 	AccountRateLimited      = Kind{"account_rate_limit_exceeded", http.StatusTooManyRequests, "All tokens of the account together have used up its requests of this category."}
 	UserRateLimited         = Kind{"user_rate_limit_exceeded", http.StatusTooManyRequests, "The account has used up a limit of this route."}
 	UserAIRateLimited       = Kind{"user_ai_rate_limit_exceeded", http.StatusTooManyRequests, "The account has used up its requests that start paid work."}
 	OrganizationRateLimited = Kind{"organization_rate_limit_exceeded", http.StatusTooManyRequests, "The organization has used up its requests that start paid work."}
 	AddressRateLimited      = Kind{"address_rate_limit_exceeded", http.StatusTooManyRequests, "Too many requests came from this address."}
+
+	ProviderFailed      = Kind{"provider_failed", http.StatusBadGateway, "The speech or text service failed, or answered what cannot be used."}
+	ProviderUnavailable = Kind{"provider_unavailable", http.StatusServiceUnavailable, "The speech or text service is busy or cannot be reached; try again after Retry-After."}
+	ProviderTimeout     = Kind{"provider_timeout", http.StatusGatewayTimeout, "The speech or text service did not answer in time."}
+	ModelUnavailable    = Kind{"model_unavailable", http.StatusServiceUnavailable, "This server has no model that can do this; its operator can set one."}
 
 	Internal            = Kind{"internal", http.StatusInternalServerError, "Something failed that is not the caller's fault; the log has the whole of it under the request id."}
 	Timeout             = Kind{"timeout", http.StatusServiceUnavailable, "The request took longer than the server allows."}
@@ -74,11 +81,12 @@ func Table() []Kind {
 	return []Kind{
 		BadRequest, InvalidParameter, InvalidMedia, NoTimings, InvalidState,
 		InvalidToken, AuthenticationRequired, InvalidCredentials,
-		InsufficientScope, CrossOrigin, RegistrationClosed, FeatureDisabled, NotPermitted, HTTPSRequired,
+		BudgetExceeded, InsufficientScope, CrossOrigin, RegistrationClosed, FeatureDisabled, NotPermitted, HTTPSRequired,
 		NotFound, MethodNotAllowed, RequestTimeout, Conflict, TokenLimitReached, SemanticUnavailable, IdempotencyInProgress,
 		CursorExpired, PreconditionFailed, PayloadTooLarge, UnsupportedMediaType, IdempotencyKeyReused,
 		RangeNotSatisfiable, TokenRateLimited, AccountRateLimited, UserRateLimited, UserAIRateLimited,
 		OrganizationRateLimited, AddressRateLimited, HeadersTooLarge,
+		ProviderFailed, ProviderUnavailable, ProviderTimeout, ModelUnavailable,
 		Internal, Timeout, DatabaseUnavailable, LimitsUnavailable, StorageUnavailable, Starting, Stopping, StorageFull,
 	}
 }

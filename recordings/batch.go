@@ -7,6 +7,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/stenometer/stenometer/auth"
+	"github.com/stenometer/stenometer/budgets"
 	"github.com/stenometer/stenometer/models"
 	"github.com/stenometer/stenometer/problems"
 )
@@ -59,12 +60,12 @@ func (s *Recordings) DeleteBatch(ctx context.Context, p auth.Principal, ids []in
 }
 
 // TranscribeBatch queues new transcriptions as Transcribe does, one by one.
-func (s *Recordings) TranscribeBatch(ctx context.Context, p auth.Principal, ids []int64) ([]Outcome, error) {
+func (s *Recordings) TranscribeBatch(ctx context.Context, p auth.Principal, purse budgets.Purse, ids []int64) ([]Outcome, error) {
 	ids, err := distinct(ids)
 	if err != nil {
 		return nil, err
 	}
-	return s.each(ctx, ids, func(id int64) (int64, error) { return s.Transcribe(ctx, p, id, Hints{}) })
+	return s.each(ctx, ids, func(id int64) (int64, error) { return s.Transcribe(ctx, p, purse, id, Hints{}) })
 }
 
 // distinct are the ids without repetitions, in their order.

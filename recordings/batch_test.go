@@ -115,7 +115,7 @@ func TestBatchBounds(t *testing.T) {
 	ids = append(ids, 1001)
 	_, remove := r.recordings.DeleteBatch(ctx, r.owner, ids)
 	_, patch := r.recordings.PatchBatch(ctx, r.owner, ids, recordings.BatchPatch{})
-	_, transcribe := r.recordings.TranscribeBatch(ctx, r.owner, ids)
+	_, transcribe := r.recordings.TranscribeBatch(ctx, r.owner, r.purse, ids)
 	for _, err := range []error{remove, patch, transcribe} {
 		if problem := expect(t, err, problems.PayloadTooLarge); problem.Fields["max_ids"] != 1000 {
 			t.Errorf("the refusal tells %v", problem.Fields)
@@ -140,7 +140,7 @@ func TestDeleteAndTranscribeBatch(t *testing.T) {
 		if _, err := r.recordings.DeleteAudio(ctx, r.owner, c); err != nil {
 			t.Fatal(err)
 		}
-		outcomes, err := r.recordings.TranscribeBatch(ctx, r.owner, []int64{a, b, c, a})
+		outcomes, err := r.recordings.TranscribeBatch(ctx, r.owner, r.purse, []int64{a, b, c, a})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -65,7 +65,7 @@ func TestDefaultsReachTheEngine(t *testing.T) {
 			t.Errorf("the engine was asked for %+v, want %+v", got, want)
 		}
 		empty, model := "", "other"
-		if _, err := r.recordings.Transcribe(ctx, r.owner, id, recordings.Hints{Language: &empty, Model: &model}); err != nil {
+		if _, err := r.recordings.Transcribe(ctx, r.owner, r.purse, id, recordings.Hints{Language: &empty, Model: &model}); err != nil {
 			t.Fatal(err)
 		}
 		r.await(id, recordings.StatusCompleted)
@@ -92,7 +92,7 @@ func TestDefaultsOfLaterTags(t *testing.T) {
 		if _, err := r.recordings.AddTags(ctx, r.owner, id, []int64{r.tag(r.owner, tag)}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := r.recordings.Transcribe(ctx, r.owner, id, recordings.Hints{}); err != nil {
+		if _, err := r.recordings.Transcribe(ctx, r.owner, r.purse, id, recordings.Hints{}); err != nil {
 			t.Fatal(err)
 		}
 		r.await(id, recordings.StatusCompleted)

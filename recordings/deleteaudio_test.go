@@ -37,7 +37,7 @@ func TestDeleteAudio(t *testing.T) {
 		}
 		_, err = r.recordings.OpenAudio(ctx, r.owner, id)
 		expect(t, err, problems.NotFound)
-		_, err = r.recordings.Transcribe(ctx, r.owner, id, recordings.Hints{})
+		_, err = r.recordings.Transcribe(ctx, r.owner, r.purse, id, recordings.Hints{})
 		expect(t, err, problems.NotFound)
 		if transcript, err := r.recordings.Transcript(ctx, r.owner, id); err != nil || transcript.PlainText() == "" {
 			t.Errorf("the transcript is %q, %v", transcript.PlainText(), err)
@@ -125,7 +125,7 @@ func TestDeleteAudioAgainstTranscribe(t *testing.T) {
 			var racing sync.WaitGroup
 			var removed, queued error
 			racing.Go(func() { _, removed = r.recordings.DeleteAudio(ctx, r.owner, id) })
-			racing.Go(func() { _, queued = r.recordings.Transcribe(ctx, r.owner, id, recordings.Hints{}) })
+			racing.Go(func() { _, queued = r.recordings.Transcribe(ctx, r.owner, r.purse, id, recordings.Hints{}) })
 			racing.Wait()
 			row, _ := r.row(id)
 			if (removed == nil) == (queued == nil) || (row.Status == recordings.StatusQueued) != (row.StorageKey != "") {
@@ -150,7 +150,7 @@ func TestTranscribeWaitsForDeleteAudio(t *testing.T) {
 			err := tx.Model(&models.Recording{}).Where("id = ?", id).
 				UpdateColumns(map[string]any{"storage_key": "", "audio_deleted_at": time.Now()}).Error
 			go func() {
-				_, err := r.recordings.Transcribe(context.Background(), r.owner, id, recordings.Hints{})
+				_, err := r.recordings.Transcribe(context.Background(), r.owner, r.purse, id, recordings.Hints{})
 				queued <- err
 			}()
 			r.until("the transcription waits", func() bool {

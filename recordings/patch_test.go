@@ -225,14 +225,14 @@ func TestChangesInOneMicrosecondDiffer(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if _, err := r.recordings.Transcribe(ctx, r.owner, id, recordings.Hints{}); err != nil {
+		if _, err := r.recordings.Transcribe(ctx, r.owner, r.purse, id, recordings.Hints{}); err != nil {
 			t.Fatal(err)
 		}
 		r.await(id, recordings.StatusCompleted)
 		r.engine.script(func(context.Context, int, speech.Audio, speech.Request) (speech.Answer, error) {
 			return speech.Answer{}, errService
 		})
-		if _, err := r.recordings.Transcribe(ctx, r.owner, id, recordings.Hints{}); err != nil {
+		if _, err := r.recordings.Transcribe(ctx, r.owner, r.purse, id, recordings.Hints{}); err != nil {
 			t.Fatal(err)
 		}
 		row := r.await(id, recordings.StatusFailed)

@@ -15,6 +15,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/stenometer/stenometer/auth"
+	"github.com/stenometer/stenometer/budgets"
 	"github.com/stenometer/stenometer/idempotency"
 	"github.com/stenometer/stenometer/jobs"
 	"github.com/stenometer/stenometer/media"
@@ -47,6 +48,8 @@ type Options struct {
 	Queue       *jobs.Jobs
 	Media       *media.Media
 	Transcriber *speech.Transcriber
+	// Purses pay for work that no request waits for.
+	Purses budgets.Purses
 	// Slots bounds how many recordings of one organization are at work at once, Allowance charges work that no
 	// request was charged for.
 	Slots     *jobs.Slots

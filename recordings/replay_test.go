@@ -128,18 +128,18 @@ func TestATranscriptionIsQueuedOncePerRequest(t *testing.T) {
 		r.rest(id, recordings.StatusCompleted)
 		claim := func() context.Context {
 			t.Helper()
-			claim, err := r.keys.Claim(t.Context(), r.user.ID, "k", strings.Repeat("a", 64), id)
+			claim, err := r.keys.Claim(t.Context(), r.user.ID, "k", strings.Repeat("a", 64), id, 0)
 			if err != nil {
 				t.Fatal(err)
 			}
 			return idempotency.With(t.Context(), claim)
 		}
-		job, err := r.recordings.Transcribe(claim(), r.owner, id, recordings.Hints{})
+		job, err := r.recordings.Transcribe(claim(), r.owner, r.purse, id, recordings.Hints{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		r.rest(id, recordings.StatusCompleted)
-		again, err := r.recordings.Transcribe(claim(), r.owner, id, recordings.Hints{})
+		again, err := r.recordings.Transcribe(claim(), r.owner, r.purse, id, recordings.Hints{})
 		if err != nil || again != job {
 			t.Errorf("job %d, then %d, %v", job, again, err)
 		}

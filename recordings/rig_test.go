@@ -21,6 +21,8 @@ import (
 
 	"github.com/stenometer/stenometer/auth"
 	"github.com/stenometer/stenometer/auth/authtest"
+	"github.com/stenometer/stenometer/budgets"
+	"github.com/stenometer/stenometer/budgets/budgetstest"
 	"github.com/stenometer/stenometer/idempotency"
 	"github.com/stenometer/stenometer/jobs"
 	"github.com/stenometer/stenometer/limits"
@@ -59,6 +61,8 @@ type rig struct {
 	user       models.User
 	owner      auth.Principal
 	keys       *idempotency.Keys
+	budgets    *budgets.Budgets
+	purse      budgets.Purse // the owner's
 }
 
 // settings are what a test changes of a rig before it is built.
@@ -127,10 +131,13 @@ func (r *rig) join(s *settings, logger *slog.Logger) {
 	figures := authtest.NoFigures()
 	figures[limits.UserAI] = s.ai
 	s.recordings.Allowance = jobs.NewAllowance(r.limits, limits.NewInForce(figures, nil))
+	r.budgets = budgetstest.New(r.t, r.db, "", nil)
+	s.recordings.Purses = r.budgets.Purses()
 	r.recordings = recordings.New(r.db, s.recordings)
 	recordings.RegisterWorkers(r.jobs, r.recordings)
 	r.user = r.account("owner")
 	r.owner = authtest.ByToken(r.t, r.user.ID, r.user.OrganizationID, 1, "full")
+	r.purse = s.recordings.Purses.Of(budgets.Payer{OrganizationID: r.user.OrganizationID, UserID: r.user.ID, TokenID: 1})
 }
 
 func bucket(t testing.TB, folder string) *blob.Bucket {

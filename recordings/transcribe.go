@@ -7,6 +7,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/stenometer/stenometer/auth"
+	"github.com/stenometer/stenometer/budgets"
 	"github.com/stenometer/stenometer/idempotency"
 	"github.com/stenometer/stenometer/models"
 	"github.com/stenometer/stenometer/problems"
@@ -16,7 +17,9 @@ import (
 // given replace the recording's; the present transcript, summary and events are gone at once, as the contract has it.
 // The request was charged by the guard, so that the job charges nothing. A recording that waits or is worked on is an
 // invalid_state, one without audio not_found.
-func (s *Recordings) Transcribe(ctx context.Context, p auth.Principal, id int64, hints Hints) (jobID int64, err error) {
+func (s *Recordings) Transcribe(
+	ctx context.Context, p auth.Principal, purse budgets.Purse, id int64, hints Hints,
+) (jobID int64, err error) {
 	hints, err = hints.check()
 	if err != nil {
 		return 0, err
@@ -36,7 +39,7 @@ func (s *Recordings) Transcribe(ctx context.Context, p auth.Principal, id int64,
 		if err := s.requeue(tx, &row, hints); err != nil {
 			return err
 		}
-		if err := s.enqueue(ctx, tx, &row); err != nil {
+		if err := s.enqueue(ctx, tx, &row, purse.TokenID()); err != nil {
 			return err
 		}
 		jobID = row.JobID

@@ -210,7 +210,7 @@ func (s *Recordings) insert(
 	if err := tx.Create(row).Error; err != nil {
 		return fmt.Errorf("insert the recording: %w", err)
 	}
-	if err := s.enqueue(ctx, tx, row); err != nil {
+	if err := s.enqueue(ctx, tx, row, p.TokenID()); err != nil {
 		return err
 	}
 	err = webhooks.Announce(tx, webhooks.Event{
@@ -238,8 +238,8 @@ func (s *Recordings) insert(
 }
 
 // enqueue gives the recording its transcription job.
-func (s *Recordings) enqueue(ctx context.Context, tx *gorm.DB, row *models.Recording) error {
-	id, err := s.Queue.Enqueue(ctx, tx, TranscribeArgs{RecordingID: row.ID}, nil)
+func (s *Recordings) enqueue(ctx context.Context, tx *gorm.DB, row *models.Recording, tokenID int64) error {
+	id, err := s.Queue.Enqueue(ctx, tx, TranscribeArgs{RecordingID: row.ID, TokenID: tokenID}, nil)
 	if err != nil {
 		return fmt.Errorf("enqueue the transcription: %w", err)
 	}

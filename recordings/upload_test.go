@@ -285,7 +285,7 @@ func TestOthersRecordingsDoNotExist(t *testing.T) {
 		_, status := r.recordings.Status(ctx, stranger, id)
 		_, transcript := r.recordings.Transcript(ctx, stranger, id)
 		_, audio := r.recordings.OpenAudio(ctx, stranger, id)
-		_, transcribe := r.recordings.Transcribe(ctx, stranger, id, recordings.Hints{})
+		_, transcribe := r.recordings.Transcribe(ctx, stranger, r.purse, id, recordings.Hints{})
 		for name, err := range map[string]error{
 			"find": find, "status": status, "transcript": transcript, "audio": audio, "transcribe": transcribe,
 			"delete": r.recordings.Delete(ctx, stranger, id),

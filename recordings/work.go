@@ -19,6 +19,8 @@ import (
 // TranscribeArgs asks for a recording to be transcribed.
 type TranscribeArgs struct {
 	RecordingID int64 `json:"recording_id"`
+	// TokenID is the credential that asked for it, 0 for none: the ledger tells it.
+	TokenID int64 `json:"token_id,omitempty"`
 }
 
 // Kind names the job.

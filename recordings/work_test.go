@@ -133,7 +133,7 @@ func TestFailures(t *testing.T) {
 		}
 
 		r.engine.script(nil)
-		if _, err := r.recordings.Transcribe(context.Background(), r.owner, never, recordings.Hints{}); err != nil {
+		if _, err := r.recordings.Transcribe(context.Background(), r.owner, r.purse, never, recordings.Hints{}); err != nil {
 			t.Fatal(err)
 		}
 		if row := r.await(never, recordings.StatusCompleted); row.ErrorCode != nil || row.ErrorMessage != nil {
@@ -167,21 +167,21 @@ func TestTranscribeAgain(t *testing.T) {
 		r := newRig(t, url, "", nil)
 		ctx := context.Background()
 		id := r.upload(wav(1, 1), "hotwords", "kept").Recording.ID
-		_, err := r.recordings.Transcribe(ctx, r.owner, id, recordings.Hints{})
+		_, err := r.recordings.Transcribe(ctx, r.owner, r.purse, id, recordings.Hints{})
 		expect(t, err, problems.InvalidState)
 		r.start()
 		r.await(id, recordings.StatusCompleted)
 		r.stop()
 
 		long := string(make([]byte, 40))
-		_, err = r.recordings.Transcribe(ctx, r.owner, id, recordings.Hints{Language: &long})
+		_, err = r.recordings.Transcribe(ctx, r.owner, r.purse, id, recordings.Hints{Language: &long})
 		expect(t, err, problems.InvalidParameter)
 		language := "fr"
 		var won atomic.Int64
 		var racing sync.WaitGroup
 		for range 8 {
 			racing.Go(func() {
-				_, err := r.recordings.Transcribe(ctx, r.owner, id, recordings.Hints{Language: &language})
+				_, err := r.recordings.Transcribe(ctx, r.owner, r.purse, id, recordings.Hints{Language: &language})
 				switch {
 				case err == nil:
 					won.Add(1)

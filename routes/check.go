@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/stenometer/stenometer/auth"
+	"github.com/stenometer/stenometer/budgets"
 	"github.com/stenometer/stenometer/limits"
 )
 
@@ -14,6 +15,7 @@ var prefixes = map[Door][]string{
 	DoorPublic:  {"/healthz", "/readyz", "/api/", "/share/"},
 	DoorToken:   {"/api/v1/"},
 	DoorUpload:  {"/api/v1/"},
+	DoorPaid:    {"/api/v1/"},
 	DoorAccount: {"/api/"},
 }
 
@@ -41,8 +43,14 @@ func (t *Table) check(row Row) {
 	if row.Door == DoorPublic && row.Reason == "" {
 		fail("a public row says why it asks for no credential")
 	}
-	if row.Weighs != "" && (row.Door != DoorToken || safe) {
-		fail("only a token row with a body can be weighed")
+	if row.Weighs != "" && (row.Door != DoorToken && row.Door != DoorPaid || safe) {
+		fail("only a token or paid row with a body can be weighed")
+	}
+	if spends := row.Price != (budgets.Price{}); spends != (row.Door == DoorPaid || row.Later) || row.Door == DoorUpload && !row.Later {
+		fail("a paid row and an upload name their price, others only as Later")
+	}
+	if row.Category == auth.CategoryProcess && row.Door != DoorPaid {
+		fail("a row that starts paid work is a paid row")
 	}
 	if row.Uncounted && row.Door != DoorPublic {
 		fail("only public rows may be uncounted")

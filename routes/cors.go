@@ -23,7 +23,7 @@ const (
 	// sendable are the headers that a page may send besides those that need no leave.
 	sendable = "Authorization, X-API-Token, API-Token, Content-Type, Idempotency-Key, If-Match, If-None-Match, X-Request-ID"
 	// readable are the headers of ours that a page may read besides those that need no leave.
-	readable = "X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, RateLimit, RateLimit-Policy, Retry-After, " +
+	readable = "X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, RateLimit, RateLimit-Policy, Retry-After, X-Should-Retry, " +
 		"ETag, Idempotent-Replayed, X-Request-ID, Allow, Content-Disposition, Content-Range, WWW-Authenticate"
 	// preflightAge is how many seconds a browser may remember a preflight. Chromium remembers none for longer.
 	preflightAge = "7200"

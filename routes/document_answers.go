@@ -114,6 +114,12 @@ func doorRefusals(row Row) []problems.Kind {
 	if row.Door != DoorUpload && !row.LongAnswer {
 		kinds = append(kinds, problems.Timeout)
 	}
+	if row.Door == DoorPaid {
+		kinds = append(kinds, problems.BudgetExceeded)
+	}
+	if row.AwaitsModel {
+		kinds = append(kinds, problems.ProviderFailed, problems.ProviderUnavailable, problems.ProviderTimeout, problems.ModelUnavailable)
+	}
 	if hasBody(row) {
 		kinds = append(kinds, problems.RequestTimeout, problems.StorageFull)
 	}

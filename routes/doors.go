@@ -10,6 +10,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/stenometer/stenometer/auth"
+	"github.com/stenometer/stenometer/budgets"
 	"github.com/stenometer/stenometer/problems"
 )
 
@@ -44,17 +45,42 @@ func (t *Table) Token(
 ) {
 	row, spec := t.row(DoorToken, method, path, op, opts)
 	t.scoped(&row, spec.guard, scope)
-	handler := withPrincipal(h)
-	if row.Idempotent = method == http.MethodPost && row.Category == auth.CategoryProcess; row.Idempotent && t.keys != nil {
-		handler = t.idempotent(handler)
+	t.mount(row, t.guard.RequireScope(spec.guard, scope), withPrincipal(h))
+}
+
+// Paid declares a row that starts work at a provider, for which its caller pays: a Token row whose requests are worked
+// once by their idempotency key, and refused with budget_exceeded when nothing is left for work of the price. The
+// Purse is the handler's permission to spend; nothing is held yet.
+func (t *Table) Paid(
+	method, path string, scope auth.Scope, price budgets.Price,
+	h func(echo.Context, auth.Principal, budgets.Purse) error, op Operation, opts ...Option,
+) {
+	row, spec := t.row(DoorPaid, method, path, op, opts)
+	t.scoped(&row, spec.guard, scope)
+	row.Price = price
+	handler := t.paid(price, h)
+	if row.Idempotent = method == http.MethodPost; row.Idempotent && t.keys != nil {
+		handler = t.idempotent(t.timeOf(row)-t.timeouts.Handler, handler)
 	}
 	t.mount(row, t.guard.RequireScope(spec.guard, scope), handler)
 }
 
-// Upload declares a row whose body is larger than a JSON body may be. The reader ends with a problem when the
+// paid opens the caller's purse, if there is anything in it.
+func (t *Table) paid(price budgets.Price, h func(echo.Context, auth.Principal, budgets.Purse) error) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		p := auth.PrincipalOf(c)
+		purse := t.purses.Of(budgets.Payer{OrganizationID: p.OrganizationID(), UserID: p.UserID(), TokenID: p.TokenID()})
+		if err := purse.Open(c.Request().Context(), price); err != nil {
+			return err
+		}
+		return h(c, p, purse)
+	}
+}
+
+// Upload declares a row whose body is larger than a JSON body may be, and whose file is worked on later, for money. The reader ends with a problem when the
 // body is over its bound, cut short or too slow.
 func (t *Table) Upload(
-	method, path string, scope auth.Scope, bound Bound,
+	method, path string, scope auth.Scope, bound Bound, later budgets.Deferred,
 	h func(echo.Context, auth.Principal, io.Reader) error, op Operation, opts ...Option,
 ) {
 	row, spec := t.row(DoorUpload, method, path, op, opts)
@@ -62,6 +88,7 @@ func (t *Table) Upload(
 		panic("routes: " + method + " " + path + " names no bound")
 	}
 	row.Body = t.bounds.Upload + uploadFrame
+	row.Price, row.Later = later.Price(), true
 	spec.guard.Body, spec.guard.TooLarge = row.Body, problems.UploadTooLarge(t.bounds.Upload)
 	t.scoped(&row, spec.guard, scope)
 	t.mount(row, t.guard.RequireScope(spec.guard, scope), func(c echo.Context) error {
@@ -97,7 +124,7 @@ func (t *Table) row(door Door, method, path string, op Operation, opts []Option)
 	}
 	return Row{
 		Method: method, Path: path, Door: door, Operation: op, Body: spec.guard.Body,
-		Taken: t.stacked(spec.taken), LongAnswer: spec.longAnswer, Weighs: spec.weighs, Uncounted: spec.guard.Uncounted,
+		Taken: t.stacked(spec.taken), LongAnswer: spec.longAnswer, AwaitsModel: spec.awaitsModel, Price: spec.later.Price(), Later: spec.later.Price() != budgets.Price{}, Weighs: spec.weighs, Uncounted: spec.guard.Uncounted,
 	}, spec
 }
 
@@ -105,6 +132,7 @@ func (t *Table) row(door Door, method, path string, op Operation, opts []Option)
 // a row of its own under another method is answered 405, never read as the value of a parameter.
 func (t *Table) entered(row Row, guarded echo.HandlerFunc) echo.HandlerFunc {
 	timed := row.Door != DoorUpload && !row.LongAnswer
+	whole := t.timeOf(row)
 	return func(c echo.Context) error {
 		if methods, ok := t.literal[c.Request().URL.Path]; ok && c.Request().URL.Path != row.Path {
 			return methodNotAllowed(c, methods)
@@ -116,14 +144,22 @@ func (t *Table) entered(row Row, guarded echo.HandlerFunc) echo.HandlerFunc {
 		if !timed {
 			return guarded(c)
 		}
-		return t.timed(c, body, guarded)
+		return t.timed(c, body, whole, guarded)
 	}
 }
 
+// timeOf is the whole time of a row's requests.
+func (t *Table) timeOf(row Row) time.Duration {
+	if row.AwaitsModel {
+		return max(t.timeouts.Handler, t.timeouts.Model)
+	}
+	return t.timeouts.Handler
+}
+
 // timed gives a row its time. Whoever runs out of it without a problem of its own answers 503.
-func (t *Table) timed(c echo.Context, body *bodyReader, guarded echo.HandlerFunc) error {
+func (t *Table) timed(c echo.Context, body *bodyReader, whole time.Duration, guarded echo.HandlerFunc) error {
 	untimed := c.Request()
-	ctx, cancel := context.WithTimeout(untimed.Context(), t.timeouts.Handler)
+	ctx, cancel := context.WithTimeout(untimed.Context(), whole)
 	defer cancel()
 	if body != nil {
 		body.deadline, _ = ctx.Deadline()

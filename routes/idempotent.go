@@ -49,8 +49,8 @@ func IdempotencyKey(r *http.Request) (string, error) {
 }
 
 // idempotent works a request that bears a key once: who sends the same again gets the same answer, as long as it is
-// kept. Only answers that another attempt would not better are kept: successes, and refusals of the request itself.
-func (t *Table) idempotent(next echo.HandlerFunc) echo.HandlerFunc {
+// kept. More is what its time exceeds that of other rows by. Only answers that another attempt would not better are kept: successes, and refusals of the request itself.
+func (t *Table) idempotent(more time.Duration, next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		key, err := IdempotencyKey(c.Request())
 		if err != nil {
@@ -59,7 +59,7 @@ func (t *Table) idempotent(next echo.HandlerFunc) echo.HandlerFunc {
 		if key == "" {
 			return next(c)
 		}
-		claim, err := t.claim(c, key)
+		claim, err := t.claim(c, key, more)
 		if err != nil {
 			return err
 		}
@@ -72,7 +72,7 @@ func (t *Table) idempotent(next echo.HandlerFunc) echo.HandlerFunc {
 }
 
 // claim takes the key for this request, which is known by its method, path, query and body.
-func (t *Table) claim(c echo.Context, key string) (*idempotency.Claim, error) {
+func (t *Table) claim(c echo.Context, key string, more time.Duration) (*idempotency.Claim, error) {
 	r := c.Request()
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -86,7 +86,7 @@ func (t *Table) claim(c echo.Context, key string) (*idempotency.Claim, error) {
 	if err != nil {
 		about = 0 // the row is about no one recording
 	}
-	return t.keys.Claim(r.Context(), auth.PrincipalOf(c).UserID(), key, hex.EncodeToString(hash.Sum(nil)), about)
+	return t.keys.Claim(r.Context(), auth.PrincipalOf(c).UserID(), key, hex.EncodeToString(hash.Sum(nil)), about, more)
 }
 
 // workOnce runs the handler under a claim. The answer is kept before it is sent, so that whoever has it in hand can
@@ -140,6 +140,7 @@ func (t *Table) refusalToKeep(c echo.Context, err error) (answer idempotency.Ans
 	}
 	switch status := known.Kind.Status(); {
 	case status < 400 || status >= 500, status == http.StatusRequestTimeout, status == http.StatusTooManyRequests,
+		status == http.StatusPaymentRequired, // the budget may be raised, and holds end
 		known.Kind == problems.IdempotencyInProgress:
 		return idempotency.Answer{}, false
 	}

@@ -13,10 +13,12 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/stenometer/stenometer/auth"
+	"github.com/stenometer/stenometer/budgets"
 	"github.com/stenometer/stenometer/idempotency"
 	"github.com/stenometer/stenometer/models"
 	"github.com/stenometer/stenometer/models/modelstest"
 	"github.com/stenometer/stenometer/problems"
+	"github.com/stenometer/stenometer/routes"
 )
 
 // costly is a house with one costly row, whose handler counts its runs and ends as the body says.
@@ -50,14 +52,16 @@ func openCostly(t *testing.T) *costly {
 		t.Fatal(err)
 	}
 	h := &costly{enter: func() {}}
-	row := bare("POST", "/api/v1/recordings/:recording/transcribe", auth.Process, h.handle)
+	row := plan{declare: func(t *routes.Table, _ *house) {
+		t.Paid("POST", "/api/v1/recordings/:recording/transcribe", auth.Process, budgets.Transcription, h.handle, said)
+	}}
 	row.keys = idempotency.New(db, idempotency.Options{Life: time.Hour, Hold: time.Minute, Now: time.Now})
 	h.house = open(t, row)
 	h.token = bearer(h.house.token(1, "process"))
 	return h
 }
 
-func (h *costly) handle(c echo.Context, _ auth.Principal) error {
+func (h *costly) handle(c echo.Context, _ auth.Principal, _ budgets.Purse) error {
 	run := h.runs.Add(1)
 	h.enter()
 	sent, err := io.ReadAll(c.Request().Body)

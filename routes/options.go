@@ -2,6 +2,7 @@ package routes
 
 import (
 	"github.com/stenometer/stenometer/auth"
+	"github.com/stenometer/stenometer/budgets"
 	"github.com/stenometer/stenometer/limits"
 )
 
@@ -14,6 +15,9 @@ type rowSpec struct {
 	taken      []*limits.Plan
 	longAnswer bool
 	weighs     string
+
+	awaitsModel bool
+	later       budgets.Deferred
 }
 
 // Limit adds a limit to the row's stack.
@@ -29,6 +33,16 @@ func InPlaceOfRead(plan *limits.Plan) Option {
 // OwnLimit names on the row a limit that its story takes itself, at the moment that is right for it.
 func OwnLimit(plan *limits.Plan) Option {
 	return func(s *rowSpec) { s.taken = append(s.taken, plan) }
+}
+
+// AwaitsModel is for rows that answer when a model has: they have Timeouts.Model.
+func AwaitsModel() Option {
+	return func(s *rowSpec) { s.awaitsModel = true }
+}
+
+// Later marks a row that can start paid work but is never refused for money. It hands out no Purse.
+func Later(work budgets.Deferred) Option {
+	return func(s *rowSpec) { s.later = work }
 }
 
 // LongAnswer is for rows that send files: the answer may take longer than a JSON handler may.

@@ -26,6 +26,10 @@ type shownRow struct {
 	BodyBytes int64        `json:"body_bytes"`
 	// Weighs is the member of the body whose distinct ids are counted; empty for rows that weigh one unit.
 	Weighs string `json:"weighs,omitempty"`
+	// Spends is the price of the work that the row can start; empty for rows that cannot. SpendsLater rows are never
+	// refused for money.
+	Spends      string `json:"spends,omitempty"`
+	SpendsLater bool   `json:"spends_later,omitempty"`
 	// Idempotent rows work a request with an Idempotency-Key once.
 	Idempotent bool `json:"idempotent,omitempty"`
 }
@@ -50,6 +54,12 @@ func (t *Table) WriteText(w io.Writer) error {
 		r := show(row)
 		fmt.Fprintf(columns, "%s\t%s\t%s\tscopes=%s\tcategory=%s\tbody=%d\t%s\n",
 			r.Method, r.Path, r.Door, dash(strings.Join(r.Scopes, ",")), dash(string(r.Category)), r.BodyBytes, r.Enter)
+		switch {
+		case r.SpendsLater:
+			fmt.Fprintf(columns, "\t  can start paid work, %s, and is never refused for money\n", r.Spends)
+		case r.Spends != "":
+			fmt.Fprintf(columns, "\t  spends, %s: 402 when nothing is left\n", r.Spends)
+		}
 		if r.Idempotent {
 			fmt.Fprintf(columns, "\t  works a request with an Idempotency-Key once\n")
 		}
@@ -90,6 +100,7 @@ func show(row Row) shownRow {
 	r := shownRow{
 		Method: row.Method, Path: row.Path, Door: row.Door, Category: row.Category,
 		Scopes: []string{}, Limits: []shownLimit{}, BodyBytes: row.Body, Enter: enter(row), Weighs: row.Weighs, Idempotent: row.Idempotent,
+		Spends: row.Price.Name(), SpendsLater: row.Later,
 	}
 	for _, scope := range row.Scopes {
 		r.Scopes = append(r.Scopes, scope.Name())
@@ -110,7 +121,7 @@ func enter(row Row) string {
 		return "anyone: " + row.Reason
 	case DoorAccount:
 		return "a session; a full token where API_TOKENS_MANAGE_BY_TOKEN is on"
-	case DoorToken, DoorUpload:
+	case DoorToken, DoorUpload, DoorPaid:
 		if row.Scopes[0] == auth.AnyToken {
 			return "any valid token or session"
 		}

@@ -171,7 +171,7 @@ func TestTheProbeFindsEachGuardThatIsLeftOut(t *testing.T) {
 		"encoded bodies":     {ignoring(kind(problems.UnsupportedMediaType)), notPublic},
 		"the limit of 401s":  {ignoring(refusedBy(limits.AuthFailures)), notPublic},
 		"positive control":   {refusingAll, everywhere},
-		"another scope":      {anotherScope, func(row routes.Row) bool { return row.Door == routes.DoorToken || row.Door == routes.DoorUpload }},
+		"another scope":      {anotherScope, func(row routes.Row) bool { return withScopes(row) }},
 		"size before caller": {sizeFirst, notPublic},
 		"headers":            {withoutHeaders, notPublic},
 	}
@@ -214,6 +214,10 @@ func TestTheProbeFindsEachGuardThatIsLeftOut(t *testing.T) {
 	}
 }
 
+func withScopes(row routes.Row) bool {
+	return row.Door == routes.DoorToken || row.Door == routes.DoorUpload || row.Door == routes.DoorPaid
+}
+
 func notUncounted(row routes.Row) bool { return !row.Uncounted }
 
 func refusingAll(*auth.Guard, routes.Row, echo.MiddlewareFunc) echo.MiddlewareFunc {
@@ -223,7 +227,7 @@ func refusingAll(*auth.Guard, routes.Row, echo.MiddlewareFunc) echo.MiddlewareFu
 }
 
 func anotherScope(guard *auth.Guard, row routes.Row, mounted echo.MiddlewareFunc) echo.MiddlewareFunc {
-	if row.Door != routes.DoorToken && row.Door != routes.DoorUpload {
+	if !withScopes(row) {
 		return mounted
 	}
 	return guard.RequireScope(auth.Row{Method: row.Method, Path: row.Path, Body: row.Body}, auth.Settings)

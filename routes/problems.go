@@ -34,6 +34,9 @@ func (t *Table) answer(c echo.Context, id string, err error) (code string, statu
 	return kind.Code(), kind.Status()
 }
 
+// shouldRetryHeader is what OpenAI's own clients read of a refusal.
+const shouldRetryHeader = "X-Should-Retry"
+
 // write sends a problem as the answer, unless one is under way.
 func (t *Table) write(c echo.Context, id string, kind problems.Kind, p *problems.Error) {
 	if c.Response().Committed {
@@ -43,6 +46,9 @@ func (t *Table) write(c echo.Context, id string, kind problems.Kind, p *problems
 	clearEntity(h)
 	if p.RetryAfter > 0 {
 		h.Set("Retry-After", strconv.FormatInt(wholeSeconds(p.RetryAfter), 10))
+	} else if kind == problems.BudgetExceeded {
+		// Stock clients of model services would try again otherwise, where waiting cannot help.
+		h.Set(shouldRetryHeader, "false")
 	}
 	if challenge := challenge(kind, p.Fields); challenge != "" {
 		h.Set("WWW-Authenticate", challenge)

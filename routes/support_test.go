@@ -16,6 +16,7 @@ import (
 
 	"github.com/stenometer/stenometer/auth"
 	"github.com/stenometer/stenometer/auth/authtest"
+	"github.com/stenometer/stenometer/budgets"
 	"github.com/stenometer/stenometer/idempotency"
 	"github.com/stenometer/stenometer/limits"
 	"github.com/stenometer/stenometer/routes"
@@ -102,6 +103,7 @@ func open(t testing.TB, p plan) *house {
 	h.table = routes.New(routes.Options{
 		Guard: h.guard, Bounds: routes.Bounds{Upload: 1 << 20}, Timeouts: p.timeouts, Origins: p.origins,
 		Metrics: noMetrics{}, Logger: slog.New(slog.NewJSONHandler(h.log, nil)), Now: time.Now, Keys: p.keys,
+		Purses: pursesFor(t),
 	})
 	if p.declare == nil {
 		p.declare = declareAll
@@ -126,10 +128,11 @@ func declareAll(t *routes.Table, h *house) {
 	t.Token("GET", "/api/v1/recordings/:recording", auth.Read, fine, said)
 	t.Token("DELETE", "/api/v1/recordings/:recording", auth.Delete, fine, said)
 	t.Token("GET", "/api/v1/recordings/:recording/status", auth.Read, fine, said, routes.InPlaceOfRead(limits.Status))
-	t.Token("POST", "/api/v1/recordings/:recording/transcribe", auth.Process, fine, said)
+	t.Paid("POST", "/api/v1/recordings/:recording/transcribe", auth.Process, budgets.Transcription,
+		func(c echo.Context, p auth.Principal, _ budgets.Purse) error { return fine(c, p) }, said)
 	t.Token("GET", "/api/v1/users/me", auth.AnyToken, fine, said)
 	t.Token("GET", "/api/v1/limits", auth.AnyToken, func(c echo.Context, _ auth.Principal) error { return h.showLimits(c) }, said)
-	t.Upload("POST", "/api/v1/recordings/upload", auth.Upload, routes.MaxUpload,
+	t.Upload("POST", "/api/v1/recordings/upload", auth.Upload, routes.MaxUpload, budgets.Later(budgets.Transcription),
 		func(c echo.Context, p auth.Principal, body io.Reader) error {
 			if _, err := io.Copy(io.Discard, body); err != nil {
 				return err

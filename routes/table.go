@@ -11,6 +11,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/stenometer/stenometer/auth"
+	"github.com/stenometer/stenometer/budgets"
 	"github.com/stenometer/stenometer/idempotency"
 	"github.com/stenometer/stenometer/limits"
 )
@@ -23,6 +24,7 @@ const (
 	DoorPublic  Door = "public"
 	DoorToken   Door = "token"
 	DoorUpload  Door = "upload"
+	DoorPaid    Door = "paid"
 	DoorAccount Door = "account"
 )
 
@@ -50,6 +52,8 @@ const MaxUpload Bound = 1
 type Timeouts struct {
 	// Handler is the whole time of a row that answers JSON, its body's arrival included; 30 s.
 	Handler time.Duration
+	// Model is the same of a row that answers when a model has; 150 s.
+	Model time.Duration
 	// BodyStall is how long a body may send no byte; 30 s.
 	BodyStall time.Duration
 	// WriteStall is how long a client may take no byte of the answer; 30 s.
@@ -74,6 +78,8 @@ type Options struct {
 	Origins []string
 	// Keys remember answers of costly requests; nil in tables of which no handler is called.
 	Keys *idempotency.Keys
+	// Purses open those of callers; the zero value in tables of which no handler is called.
+	Purses budgets.Purses
 	// Dry replaces each row's handler by one that answers 204 with X-Reached, behind the same guards: the probe
 	// walks such a table.
 	Dry bool
@@ -99,6 +105,11 @@ type Row struct {
 	Reason string
 	// Body is the most bytes that the body may have.
 	Body int64
+	// Price is what the row can make the server pay for; empty for most rows. Later rows are never refused for money.
+	Price budgets.Price
+	Later bool
+	// AwaitsModel rows answer when a model has: they may take Timeouts.Model.
+	AwaitsModel bool
 	// LongAnswer rows may answer for longer than Timeouts.Handler; a client that takes nothing is still cut off.
 	LongAnswer bool
 	// Weighs is the member of the body whose distinct ids are the request's weight; empty for rows that weigh one.
@@ -120,6 +131,7 @@ type Table struct {
 	now      func() time.Time
 	cors     *cors
 	keys     *idempotency.Keys
+	purses   budgets.Purses
 	dry      bool
 	leaveOut func(row Row, guard echo.MiddlewareFunc) echo.MiddlewareFunc
 
@@ -138,7 +150,7 @@ type Table struct {
 func New(o Options) *Table {
 	t := &Table{
 		echo: echo.New(), guard: o.Guard, metrics: o.Metrics, logger: o.Logger, now: o.Now,
-		cors: newCORS(o.Origins), keys: o.Keys, dry: o.Dry, leaveOut: o.leaveOut,
+		cors: newCORS(o.Origins), keys: o.Keys, purses: o.Purses, dry: o.Dry, leaveOut: o.leaveOut,
 		bounds: o.Bounds, timeouts: o.Timeouts.withDefaults(),
 		literal: make(map[string][]string), shapes: make(map[string]string), declared: make(map[string]bool),
 		quiet: make(map[string]bool),
@@ -161,6 +173,9 @@ func (t Timeouts) withDefaults() Timeouts {
 		if *d == 0 {
 			*d = 30 * time.Second
 		}
+	}
+	if t.Model == 0 {
+		t.Model = 150 * time.Second
 	}
 	return t
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/stenometer/stenometer/auth"
+	"github.com/stenometer/stenometer/budgets"
 	"github.com/stenometer/stenometer/limits"
 	"github.com/stenometer/stenometer/routes"
 )
@@ -49,7 +50,9 @@ func TestABadRowStopsTheStart(t *testing.T) {
 		"replaced write limit": func(t *routes.Table) {
 			t.Token("POST", "/api/v1/x", auth.Write, fine, said, routes.InPlaceOfRead(limits.Status))
 		},
-		"no bound":        func(t *routes.Table) { t.Upload("POST", "/api/v1/x", auth.Upload, 0, upload, said) },
+		"no bound": func(t *routes.Table) {
+			t.Upload("POST", "/api/v1/x", auth.Upload, 0, budgets.Later(budgets.Transcription), upload, said)
+		},
 		"unknown method":  func(t *routes.Table) { t.Token("FETCH", "/api/v1/x", auth.Write, fine, said) },
 		"HEAD of its own": func(t *routes.Table) { t.Token("HEAD", "/api/v1/x", auth.Read, fine, said) },
 		"limit without figure": func(t *routes.Table) {
@@ -88,8 +91,8 @@ func TestTheTableShowsItsGuards(t *testing.T) {
 		"every request: request id, access log,",
 		"every answer 401: auth_failures 1000 per 1m0s, counts all requests",
 		"GET /healthz public scopes=- category=- body=2097152 anyone: load balancers have no token uncounted",
-		"POST /api/v1/recordings/:recording/transcribe token scopes=process category=process body=2097152 a token with the scope, or a session" +
-			" works a request with an Idempotency-Key once account_process 1000 per 1m0s, counts token requests token_process off, counts token requests organization_ai",
+		"POST /api/v1/recordings/:recording/transcribe paid scopes=process category=process body=2097152 a token with the scope, or a session" +
+			" spends, transcription: 402 when nothing is left works a request with an Idempotency-Key once account_process 1000 per 1m0s, counts token requests token_process off, counts token requests organization_ai",
 		"session_address 1000 per 1h0m0s; 5000 per 24h0m0s, counts session requests",
 		"token_create 1000 per 1m0s, counts all requests, taken by the story",
 		"GET /api/v1/users/me token scopes=any valid token category=read body=2097152 any valid token or session",

@@ -14,6 +14,7 @@ import (
 	"github.com/stenometer/stenometer/api/openapi"
 	v1 "github.com/stenometer/stenometer/api/v1"
 	"github.com/stenometer/stenometer/auth"
+	"github.com/stenometer/stenometer/budgets"
 	"github.com/stenometer/stenometer/config"
 	"github.com/stenometer/stenometer/idempotency"
 	"github.com/stenometer/stenometer/jobs"
@@ -61,6 +62,9 @@ func (s *Server) join() error {
 	if err := s.joinJobs(); err != nil {
 		return err
 	}
+	if err := s.joinBudgets(engine.Describe()); err != nil {
+		return err
+	}
 	s.figures = orgs.NewFigures(s.db, orgs.FiguresOptions{PollEvery: s.config.CredentialPoll, Logger: logger})
 	s.inForce = limits.NewInForce(figures(s.config), s.figures)
 	s.tokens = tokens.New(s.db, s.tokenOptions())
@@ -85,7 +89,7 @@ func (s *Server) join() error {
 	})
 	guard := auth.NewGuard(s.guardOptions(addresses))
 	options := tableOptions(s.config, guard, s.metrics, logger, s.now)
-	options.Keys = s.keys
+	options.Keys, options.Purses = s.keys, s.budgets.Purses()
 	s.table = routes.New(options)
 	described := openapi.New()
 	Declare(s.table, Parts{
@@ -124,6 +128,21 @@ func (s *Server) joinJobs() (err error) {
 	return nil
 }
 
+func (s *Server) joinBudgets(heard speech.Description) error {
+	prices, err := budgets.LoadPrices(s.config.PricesFile)
+	if err != nil {
+		return fmt.Errorf("joining the budgets: %w", err)
+	}
+	s.budgets = budgets.New(s.db, budgets.Options{
+		Default: s.config.MonthlyBudget.Micros(), Prices: prices,
+		Engines: map[budgets.Price]budgets.Engine{
+			budgets.Transcription: {Provider: heard.Provider, Model: heard.Model},
+		},
+		Lease: s.config.HoldLease, SweepEvery: s.config.HoldLease / 3, Now: s.now, Logger: s.program.Logger,
+	})
+	return nil
+}
+
 func (s *Server) speechOptions(toolbox *media.Media) speech.Options {
 	return speech.Options{
 		Connector:  s.config.TranscriptionConnector,
@@ -144,7 +163,7 @@ func (s *Server) speechOptions(toolbox *media.Media) speech.Options {
 func (s *Server) recordingOptions(toolbox *media.Media, transcriber *speech.Transcriber) recordings.Options {
 	return recordings.Options{
 		Files: s.files, LocalPath: s.localPath(), TempDir: s.temporary(), Free: freeSpace(s.config.DataDir),
-		Keys: s.keys, Queue: s.jobs, Media: toolbox, Transcriber: transcriber,
+		Keys: s.keys, Queue: s.jobs, Purses: s.budgets.Purses(), Media: toolbox, Transcriber: transcriber,
 		Slots:          jobs.NewSlots(s.counts, s.config.JobsMaxConcurrentPerOrg, slotLife),
 		Allowance:      jobs.NewAllowance(s.counts.For(limits.OnProcess), s.inForce),
 		SignAudio:      signedAudio(s.config, s.files),
@@ -217,6 +236,7 @@ func (s *Server) parts() []part {
 		{"the credentials' watch", always(s.tokens.Start), s.tokens.Stop},
 		{"the sessions' sweep", always(s.accounts.Start), func(context.Context) error { s.accounts.Stop(); return nil }},
 		{"the idempotency keys' sweep", always(s.keys.Start), func(context.Context) error { s.keys.Stop(); return nil }},
+		{"the budgets' sweep", always(s.budgets.Start), func(context.Context) error { s.budgets.Stop(); return nil }},
 		{"the metrics", s.startMetrics, s.stopMetrics},
 		{"the job queue", s.jobs.Start, s.jobs.Stop},
 		{"the recordings' sweep", always(s.recordings.Start), s.recordings.Stop},
@@ -228,7 +248,7 @@ func tableOptions(cfg *config.Config, guard *auth.Guard, counted routes.Metrics,
 	return routes.Options{
 		Guard:    guard,
 		Bounds:   routes.Bounds{Upload: int64(cfg.MaxUploadMB) << 20},
-		Timeouts: routes.Timeouts{Handler: cfg.HandlerTimeout, BodyStall: cfg.UploadStallTimeout, WriteStall: cfg.UploadStallTimeout},
+		Timeouts: routes.Timeouts{Handler: cfg.HandlerTimeout, Model: cfg.TextModelTimeout + cfg.HandlerTimeout, BodyStall: cfg.UploadStallTimeout, WriteStall: cfg.UploadStallTimeout},
 		Origins:  cfg.AllowedOrigins,
 		Metrics:  counted, Logger: logger, Now: now,
 	}

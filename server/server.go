@@ -16,6 +16,7 @@ import (
 	"gocloud.dev/blob"
 
 	"github.com/stenometer/stenometer/accounts"
+	"github.com/stenometer/stenometer/budgets"
 	"github.com/stenometer/stenometer/config"
 	"github.com/stenometer/stenometer/idempotency"
 	"github.com/stenometer/stenometer/jobs"
@@ -63,6 +64,7 @@ type Server struct {
 	accounts   *accounts.Accounts
 	recordings *recordings.Recordings
 	keys       *idempotency.Keys
+	budgets    *budgets.Budgets
 	table      *routes.Table
 	watch      *watch
 

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/stenometer/stenometer/media"
+	"github.com/stenometer/stenometer/outbound"
 )
 
 // asr speaks POST {base}/asr: whisper-asr-webservice and WhisperX services, which split long audio themselves and
@@ -25,6 +26,7 @@ func newASR(o Options) (*asr, error) {
 		caller: newCaller(o, ""), url: o.ASRBaseURL + "/asr", diarize: o.ASRDiarize,
 		description: Description{
 			Connector: ASREndpoint,
+			Provider:  outbound.ProviderOf(o.ASRBaseURL),
 			Model:     o.Model,
 			Capabilities: Capabilities{
 				Diarization: true, SpeakerCountControl: true, Hotwords: true, InitialPrompt: true,

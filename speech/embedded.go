@@ -22,6 +22,7 @@ func newEmbedded(o Options) (*embedded, error) {
 	}
 	described := Description{
 		Connector:    Embedded,
+		Provider:     Embedded,
 		Model:        "pocketsphinx-en-us",
 		Quality:      "Demo grade: English only, about two of three words right on real speech, no punctuation, no speakers.",
 		Capabilities: Capabilities{Timestamps: true, Chunking: true},

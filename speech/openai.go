@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/stenometer/stenometer/media"
+	"github.com/stenometer/stenometer/outbound"
 )
 
 // maxSteering bounds the prompt and the hotwords that are passed on, in characters. Engines read far less.
@@ -46,6 +47,7 @@ func newOpenAI(o Options, connector string) (*openAI, error) {
 	}
 	described := Description{
 		Connector: connector,
+		Provider:  outbound.ProviderOf(o.BaseURL),
 		Model:     o.Model,
 		MaxBytes:  25 << 20,
 		Takes:     Takes{Containers: []string{"mp3", "mp4", "wav", "flac", "ogg", "webm"}, ButCodecs: []string{"opus"}},

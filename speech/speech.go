@@ -42,6 +42,8 @@ type Request struct {
 type Description struct {
 	// Connector is "openai_whisper", "openai_transcribe", "asr_endpoint" or "embedded".
 	Connector string
+	// Provider is who is paid: "openai", "embedded", or the host of another service.
+	Provider string
 	// Model is the configured model; empty when the service decides.
 	Model string
 	// Quality is a sentence for operators where the engine's results need one, else empty.

@@ -43,12 +43,16 @@ var rows = []any{
 	models.SearchMark{},
 	models.IdempotencyKey{},
 	models.IdempotencyEffect{},
+	models.Budget{},
+	models.BudgetMonth{},
+	models.BudgetHold{},
+	models.LedgerEntry{},
 	models.OutboxEvent{},
 	models.Process{},
 }
 
 // rowFiles are where the structs of tables stand.
-var rowFiles = []string{"rows.go", "belongings.go", "counts.go", "search.go", "idempotency.go"}
+var rowFiles = []string{"rows.go", "belongings.go", "counts.go", "search.go", "idempotency.go", "budgets.go"}
 
 // rowless are tables without a struct: goose's own, and those that only functions of PostgreSQL touch.
 var rowless = []string{

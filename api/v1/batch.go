@@ -6,6 +6,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/stenometer/stenometer/auth"
+	"github.com/stenometer/stenometer/budgets"
 	"github.com/stenometer/stenometer/problems"
 	"github.com/stenometer/stenometer/recordings"
 	"github.com/stenometer/stenometer/routes"
@@ -141,12 +142,12 @@ func transcribeBatchOperation() routes.Operation {
 	}
 }
 
-func (a *API) transcribeBatch(c echo.Context, p auth.Principal) error {
+func (a *API) transcribeBatch(c echo.Context, p auth.Principal, purse budgets.Purse) error {
 	var body recordingBatch
 	if err := routes.DecodeJSON(c, &body); err != nil {
 		return err
 	}
-	found, err := a.recordings.TranscribeBatch(c.Request().Context(), p, body.RecordingIDs)
+	found, err := a.recordings.TranscribeBatch(c.Request().Context(), p, purse, body.RecordingIDs)
 	if err != nil {
 		return err
 	}

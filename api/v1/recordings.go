@@ -7,6 +7,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/stenometer/stenometer/auth"
+	"github.com/stenometer/stenometer/budgets"
 	"github.com/stenometer/stenometer/problems"
 	"github.com/stenometer/stenometer/recordings"
 	"github.com/stenometer/stenometer/routes"
@@ -215,7 +216,7 @@ func transcribeRecordingOperation() routes.Operation {
 	}
 }
 
-func (a *API) transcribeRecording(c echo.Context, p auth.Principal) error {
+func (a *API) transcribeRecording(c echo.Context, p auth.Principal, purse budgets.Purse) error {
 	id, err := routes.IDParam(c, "recording")
 	if err != nil {
 		return err
@@ -224,7 +225,7 @@ func (a *API) transcribeRecording(c echo.Context, p auth.Principal) error {
 	if err := routes.DecodeOptionalJSON(c, &body); err != nil {
 		return err
 	}
-	job, err := a.recordings.Transcribe(c.Request().Context(), p, id, recordings.Hints{
+	job, err := a.recordings.Transcribe(c.Request().Context(), p, purse, id, recordings.Hints{
 		Language: body.Language, MinSpeakers: body.MinSpeakers, MaxSpeakers: body.MaxSpeakers,
 		Hotwords: body.Hotwords, InitialPrompt: body.InitialPrompt, Model: body.TranscriptionModel,
 	})

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stenometer/stenometer/accounts"
 	"github.com/stenometer/stenometer/auth"
+	"github.com/stenometer/stenometer/budgets"
 	"github.com/stenometer/stenometer/limits"
 	"github.com/stenometer/stenometer/recordings"
 	"github.com/stenometer/stenometer/routes"
@@ -72,7 +73,7 @@ func (a *API) Declare(t *routes.Table) {
 
 // declareRecordings adds what is asked of recordings themselves.
 func (a *API) declareRecordings(t *routes.Table) {
-	t.Upload("POST", "/api/v1/recordings/upload", auth.Upload, routes.MaxUpload, a.uploadRecording, uploadRecordingOperation())
+	t.Upload("POST", "/api/v1/recordings/upload", auth.Upload, routes.MaxUpload, budgets.Later(budgets.Transcription), a.uploadRecording, uploadRecordingOperation())
 	t.Token("GET", "/api/v1/recordings", auth.Read, a.listRecordings, listRecordingsOperation())
 	t.Token("GET", "/api/v1/recordings/changes", auth.Read, a.listChanges, listChangesOperation())
 	t.Token("GET", "/api/v1/recordings/:recording", auth.Read, a.showRecording, showRecordingOperation())
@@ -87,9 +88,9 @@ func (a *API) declareRecordings(t *routes.Table) {
 	t.Token("POST", "/api/v1/recordings/:recording/delete-audio", auth.Delete, a.deleteAudio, deleteAudioOperation())
 	t.Token("PATCH", "/api/v1/recordings/batch", auth.Write, a.patchBatch, patchBatchOperation(), routes.Weigh("recording_ids"))
 	t.Token("DELETE", "/api/v1/recordings/batch", auth.Delete, a.deleteBatch, deleteBatchOperation(), routes.Weigh("recording_ids"))
-	t.Token("POST", "/api/v1/recordings/batch/transcribe", auth.Process, a.transcribeBatch, transcribeBatchOperation(), routes.Weigh("recording_ids"))
+	t.Paid("POST", "/api/v1/recordings/batch/transcribe", auth.Process, budgets.Transcription, a.transcribeBatch, transcribeBatchOperation(), routes.Weigh("recording_ids"))
 	t.Token("GET", "/api/v1/recordings/:recording/audio", auth.Read, a.sendAudio, sendAudioOperation(), routes.LongAnswer())
-	t.Token("POST", "/api/v1/recordings/:recording/transcribe", auth.Process, a.transcribeRecording, transcribeRecordingOperation())
+	t.Paid("POST", "/api/v1/recordings/:recording/transcribe", auth.Process, budgets.Transcription, a.transcribeRecording, transcribeRecordingOperation())
 
 	t.Token("GET", "/api/v1/search", auth.Read, a.search, searchOperation(), routes.Limit(limits.Search))
 }

@@ -1,0 +1,148 @@
+package budgets
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"gorm.io/gorm"
+
+	"github.com/stenometer/stenometer/models"
+)
+
+// Source tells where the figures of a call come from.
+type Source string
+
+// The sources.
+const (
+	Reported  Source = "reported"
+	Estimated Source = "estimated"
+)
+
+// Outcome tells how a call ended.
+type Outcome string
+
+// The outcomes.
+const (
+	Done     Outcome = "done"
+	Failed   Outcome = "failed"
+	Canceled Outcome = "canceled"
+	Unknown  Outcome = "unknown" // its process died: charged in full
+)
+
+// settleEvery is the pause between two attempts to settle while the database is away.
+const settleEvery = time.Second
+
+// Send says that a call goes out now, which uses at most so much: from here on nobody knows what it costs until it is
+// settled. Where the hold has less left, because an earlier call used it, it is made larger, or the call is refused with
+// budget_exceeded. When Send fails the call must not be made.
+func (h *Hold) Send(ctx context.Context, most Measure) error {
+	call := most.amount(h.price)
+	missing := lacking(h.row.Left, call)
+	err := h.budgets.db.Transaction(ctx, func(tx *gorm.DB) error {
+		change := setting(map[string]any{"sent": true}, "call_", call)
+		if missing != (models.Amount{}) {
+			now, err := h.budgets.monthOf(tx, h.row)
+			if err != nil {
+				return err
+			}
+			// A price that was unknown at the hold was let through: then money is not bounded.
+			if err := h.budgets.reserve(tx, h.row, missing, true, now); err != nil {
+				return err
+			}
+			change = adding(change, "", missing)
+		}
+		return h.budgets.extend(tx, h.row.ID, change)
+	})
+	if err != nil {
+		return fmt.Errorf("send a call: %w", err)
+	}
+	h.row.Sent, h.row.Call, h.row.Left = true, call, plus(h.row.Left, missing)
+	return nil
+}
+
+// monthOf is the period of a hold, whatever the time now.
+func (b *Budgets) monthOf(tx *gorm.DB, hold models.BudgetHold) (period, error) {
+	var organization models.Organization
+	if err := tx.Where("id = ?", hold.OrganizationID).Take(&organization).Error; err != nil {
+		return period{}, fmt.Errorf("find the organization: %w", err)
+	}
+	zone, err := time.LoadLocation(organization.TimeZone)
+	if err != nil {
+		return period{}, fmt.Errorf("read the time zone of organization %d: %w", organization.ID, err)
+	}
+	first, err := time.ParseInLocation("2006-01", hold.Month, zone)
+	if err != nil {
+		return period{}, fmt.Errorf("read the month of hold %d: %w", hold.ID, err)
+	}
+	return periodOf(first, zone), nil
+}
+
+// Settle ends the call at what it did use, and writes it into the ledger; what the call did not use stays held for the
+// next. What a provider reports is hostile input: an explicit nothing is nothing, but a report that is missing (nil),
+// negative or above what the call could use is replaced by the estimate, which is cut to what the call could use, and
+// marked. It goes through with it when ctx is over, and tries again while the database is away: a call that stays
+// unsettled is charged in full when its lease is over.
+func (h *Hold) Settle(ctx context.Context, outcome Outcome, reported *Measure, estimate Measure) error {
+	if !h.row.Sent {
+		return errors.New("settle a call: none was sent")
+	}
+	used, source := estimate.bounded(), Estimated
+	if reported != nil && reported.plausible() && within(reported.amount(h.price), h.row.Call) {
+		used, source = *reported, Reported
+	}
+	charged := least(used.amount(h.price), h.row.Call)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
+	defer cancel()
+	row := h.row
+	entry := models.LedgerEntry{
+		InputTokens: used.Input, OutputTokens: used.Output, AudioSeconds: used.Audio.Seconds(),
+		Source: string(source), Outcome: string(outcome),
+	}
+	for {
+		row = h.row
+		err := h.budgets.db.Transaction(ctx, func(tx *gorm.DB) error { return h.budgets.charge(tx, &row, charged, entry) })
+		if err == nil {
+			break
+		}
+		if !models.IsBusy(err) {
+			return fmt.Errorf("settle a call: %w", err)
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("settle a call: %w", err)
+		case <-time.After(settleEvery):
+		}
+	}
+	h.row = row
+	return nil
+}
+
+// charge turns a part of a hold into money spent and writes the call into the ledger, in one transaction and once: the
+// hold counts its calls, and a call that was settled already is ErrHoldLost.
+func (b *Budgets) charge(tx *gorm.DB, hold *models.BudgetHold, charged models.Amount, entry models.LedgerEntry) error {
+	left := minus(hold.Left, charged)
+	columns := map[string]any{"sent": false, "calls": hold.Calls + 1}
+	settled := tx.Model(&models.BudgetHold{}).Where("id = ? AND sent AND calls = ?", hold.ID, hold.Calls).
+		UpdateColumns(setting(setting(columns, "call_", models.Amount{}), "", left))
+	if settled.Error != nil {
+		return fmt.Errorf("settle the hold: %w", settled.Error)
+	}
+	if settled.RowsAffected == 0 {
+		return ErrHoldLost
+	}
+	if err := b.move(tx, *hold, charged, charged); err != nil {
+		return err
+	}
+	entry.HoldID, entry.Call = hold.ID, hold.Calls+1
+	entry.OrganizationID, entry.UserID, entry.TokenID, entry.RecordingID = hold.OrganizationID, hold.UserID, hold.TokenID, hold.RecordingID
+	entry.Operation, entry.Provider, entry.Model, entry.Price = hold.Operation, hold.Provider, hold.Model, hold.Price
+	entry.Month, entry.Day, entry.OccurredAt = hold.Month, hold.Day, b.Now().UTC()
+	entry.HeldMicros, entry.ChargedMicros = hold.Call.Micros, charged.Micros
+	if err := tx.Create(&entry).Error; err != nil {
+		return fmt.Errorf("write the ledger: %w", err)
+	}
+	hold.Left, hold.Sent, hold.Call, hold.Calls = left, false, models.Amount{}, hold.Calls+1
+	return b.alert(tx, *hold)
+}

@@ -1,0 +1,199 @@
+package budgets
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+
+	"github.com/stenometer/stenometer/models"
+)
+
+// ErrHoldLost is why work ends whose hold is gone: its lease could not be renewed, and the sweeper believed it dead.
+var ErrHoldLost = errors.New("the hold is gone")
+
+// settleTime bounds what is still done for a hold when the work's own context is over.
+const settleTime = 20 * time.Second
+
+// Hold is money kept back for work at a provider: one call or several, one after the other. It is renewed by itself
+// until it is closed. It is not safe for concurrent use.
+type Hold struct {
+	budgets *Budgets
+	row     models.BudgetHold
+	price   price
+	until   time.Time // of the month
+	cancel  context.CancelCauseFunc
+	renewal sync.WaitGroup
+}
+
+// Hold keeps back the most that the work can use, in the month of now, or refuses with budget_exceeded and keeps
+// nothing. The context that it returns ends with the hold, by ErrHoldLost: work must not go on without it.
+// Close must be called.
+func (p Purse) Hold(ctx context.Context, work Work) (context.Context, *Hold, error) {
+	if p.budgets == nil {
+		return ctx, nil, errNoPurse
+	}
+	b := p.budgets
+	now, err := b.period(ctx, p.payer.OrganizationID)
+	if err != nil {
+		return ctx, nil, err
+	}
+	price, known := b.Prices.find(work.Engine, work.Most)
+	moment := b.Now().UTC()
+	hold := &Hold{budgets: b, price: price, row: models.BudgetHold{
+		OrganizationID: p.payer.OrganizationID, UserID: p.payer.UserID,
+		TokenID: orNone(p.payer.TokenID), RecordingID: orNone(p.payer.RecordingID),
+		Operation: string(work.Operation), Provider: work.Provider, Model: work.Model, Price: price.String(),
+		Month: now.month, Day: now.day, Left: work.Most.amount(price), HeldUntil: moment, CreatedAt: moment,
+	}}
+	err = b.db.Transaction(ctx, func(tx *gorm.DB) error {
+		if err := b.reserve(tx, hold.row, hold.row.Left, known, now); err != nil {
+			return err
+		}
+		if err := tx.Create(&hold.row).Error; err != nil {
+			return fmt.Errorf("write the hold: %w", err)
+		}
+		return b.extend(tx, hold.row.ID, nil)
+	})
+	if err != nil {
+		b.exhausted(ctx, p.payer, now, err)
+		return ctx, nil, fmt.Errorf("hold the money of a call: %w", err)
+	}
+	ctx, hold.cancel = context.WithCancelCause(ctx)
+	hold.renewal.Go(func() { hold.renew(ctx) })
+	return ctx, hold, nil
+}
+
+func orNone(id int64) *int64 {
+	if id == 0 {
+		return nil
+	}
+	return &id
+}
+
+// reserve adds an amount to what is held in the months of the organization and the account, if the budgets of both
+// have room: one statement each looks and takes. The organization's row is first, always: two calls of one organization
+// never wait for each other in a circle.
+func (b *Budgets) reserve(tx *gorm.DB, hold models.BudgetHold, asked models.Amount, priced bool, now period) error {
+	for _, user := range []int64{0, hold.UserID} {
+		row := models.BudgetMonth{OrganizationID: hold.OrganizationID, UserID: user, Month: hold.Month}
+		if err := tx.Clauses(clause.OnConflict{DoNothing: true}).Create(&row).Error; err != nil {
+			return fmt.Errorf("begin the month: %w", err)
+		}
+		inForce, err := b.bounds(tx, hold.OrganizationID, user, true)
+		if err != nil {
+			return err
+		}
+		if !priced && inForce.micros != nil {
+			return unpriced(Engine{hold.Provider, hold.Model}, row, *inForce.micros, now)
+		}
+		this := func() *gorm.DB {
+			return tx.Model(&models.BudgetMonth{}).
+				Where("organization_id = ? AND user_id = ? AND month = ?", hold.OrganizationID, user, hold.Month)
+		}
+		taken := inForce.room(this(), asked).UpdateColumns(adding(map[string]any{}, "held_", asked))
+		if taken.Error != nil {
+			return fmt.Errorf("take from the month: %w", taken.Error)
+		}
+		if taken.RowsAffected > 0 {
+			continue
+		}
+		if err := this().Take(&row).Error; err != nil {
+			return fmt.Errorf("read the month: %w", err)
+		}
+		if refusal := inForce.refuse(row, asked, now); refusal != nil {
+			return refusal
+		}
+		return errors.New("the month had no room a moment ago and has it now")
+	}
+	return nil
+}
+
+// extend begins a lease, with other changes of the hold's row.
+func (b *Budgets) extend(tx *gorm.DB, id int64, change map[string]any) error {
+	if change == nil {
+		change = map[string]any{}
+	}
+	change["held_until"] = gorm.Expr(b.db.Clock(b.Lease))
+	kept := tx.Model(&models.BudgetHold{}).Where("id = ?", id).UpdateColumns(change)
+	if kept.Error != nil {
+		return fmt.Errorf("extend the hold: %w", kept.Error)
+	}
+	if kept.RowsAffected == 0 {
+		return ErrHoldLost
+	}
+	return nil
+}
+
+// renew extends the lease three times in its length until ctx is over. When it is lost, so is ctx.
+func (h *Hold) renew(ctx context.Context) {
+	ticker := time.NewTicker(h.budgets.Lease / 3)
+	defer ticker.Stop()
+	renewed := time.Now()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		err := h.budgets.db.Transaction(ctx, func(tx *gorm.DB) error { return h.budgets.extend(tx, h.row.ID, nil) })
+		switch {
+		case err == nil:
+			renewed = time.Now()
+		case errors.Is(err, ErrHoldLost), time.Since(renewed) > h.budgets.Lease:
+			h.cancel(ErrHoldLost)
+			return
+		default:
+			h.budgets.Logger.WarnContext(ctx, "a hold could not be renewed", "hold", h.row.ID, "error", err.Error())
+		}
+	}
+}
+
+// Close gives back what is left of the hold; a call that was sent and not settled is charged in full. What cannot be
+// done now the sweeper does when the lease is over.
+func (h *Hold) Close() {
+	h.cancel(context.Canceled)
+	h.renewal.Wait()
+	ctx, cancel := context.WithTimeout(context.Background(), settleTime)
+	defer cancel()
+	err := h.budgets.db.Transaction(ctx, func(tx *gorm.DB) error { return h.budgets.end(tx, h.row) })
+	if err != nil && !errors.Is(err, ErrHoldLost) {
+		h.budgets.Logger.WarnContext(ctx, "a hold could not be given back; the sweep has it", "hold", h.row.ID, "error", err.Error())
+	}
+}
+
+// end charges a call that is out in full, because nobody knows what it cost, and gives back the rest.
+func (b *Budgets) end(tx *gorm.DB, hold models.BudgetHold) error {
+	if hold.Sent {
+		unknown := models.LedgerEntry{Source: string(Estimated), Outcome: string(Unknown)}
+		if err := b.charge(tx, &hold, hold.Call, unknown); err != nil {
+			return err
+		}
+	}
+	gone := tx.Where("id = ? AND calls = ?", hold.ID, hold.Calls).Delete(&models.BudgetHold{})
+	if gone.Error != nil {
+		return fmt.Errorf("end the hold: %w", gone.Error)
+	}
+	if gone.RowsAffected == 0 {
+		return ErrHoldLost
+	}
+	return b.move(tx, hold, hold.Left, models.Amount{})
+}
+
+// move takes from what is held and adds to what is spent, in the month in which it was held.
+func (b *Budgets) move(tx *gorm.DB, hold models.BudgetHold, held, spent models.Amount) error {
+	for _, user := range []int64{0, hold.UserID} {
+		columns := adding(adding(map[string]any{}, "held_", minus(models.Amount{}, held)), "spent_", spent)
+		err := tx.Model(&models.BudgetMonth{}).
+			Where("organization_id = ? AND user_id = ? AND month = ?", hold.OrganizationID, user, hold.Month).
+			UpdateColumns(columns).Error
+		if err != nil {
+			return fmt.Errorf("settle the month: %w", err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,101 @@
+// Package llm is the one way to a text model. The Adapter holds the most that a call can cost before it is made, sets
+// the output cap on every call, settles what it did cost, and writes the ledger; an Engine only knows how to ask. What
+// models answer is hostile input: whatever comes, an Answer is valid, bounded text, or the call is an *Error in our own
+// words.
+package llm
+
+import (
+	"context"
+
+	"github.com/stenometer/stenometer/budgets"
+)
+
+// Engine is a text model. Complete makes one attempt; its failures are *Error or the context's error.
+type Engine interface {
+	Describe() Description
+	Complete(ctx context.Context, request Request) (Completion, error)
+}
+
+// Description is what an engine states about itself.
+type Description struct {
+	budgets.Engine
+	// Embedded engines run in this server: they quote, and write nothing of their own.
+	Embedded bool
+	// Can lists the operations that the engine can do; empty means all.
+	Can []budgets.Operation
+}
+
+// Does reports whether the engine can do an operation.
+func (d Description) Does(operation budgets.Operation) bool {
+	for _, can := range d.Can {
+		if can == operation {
+			return true
+		}
+	}
+	return len(d.Can) == 0
+}
+
+// Role is who says a message.
+type Role string
+
+// The roles. Only our own prompts have System.
+const (
+	System    Role = "system"
+	User      Role = "user"
+	Assistant Role = "assistant"
+)
+
+// Message is one turn of what a model reads.
+type Message struct {
+	Role Role
+	Text string
+}
+
+// Request is what a model is asked.
+type Request struct {
+	Operation budgets.Operation
+	Messages  []Message
+	// MaxTokens caps what the model may write; 1 or more. It is in every request that a provider receives.
+	MaxTokens   int
+	Temperature float64
+	// JSON asks for one JSON object.
+	JSON bool
+	// Material is what the messages were made of, for engines that read no prompts.
+	Material Material
+}
+
+// Material is the matter of a request.
+type Material struct {
+	Title    string
+	Passages []Passage
+	// Question is the last one that was asked, in a chat.
+	Question string
+	// Cite asks for the passages' numbers in the answer: [S12 "quote"].
+	Cite bool
+}
+
+// Passage is a stretch of a transcript. Start and End are seconds, nil where it has no times.
+type Passage struct {
+	Index      int // in the whole transcript
+	Start, End *float64
+	Speaker    string
+	Text       string
+}
+
+// Completion is what an engine said, before it is cleaned.
+type Completion struct {
+	Text string
+	// Model is the one that answered, as it says.
+	Model string
+	// Reported is the usage as the provider tells it; nil when it tells none.
+	Reported *budgets.Measure
+	// Cut is true when the model stopped at the cap.
+	Cut bool
+}
+
+// Answer is a completion that is fit to show.
+type Answer struct {
+	Text  string
+	Model string
+	Cut   bool
+}
