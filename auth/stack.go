@@ -18,6 +18,9 @@ const (
 	CategoryProcess Category = "process"
 )
 
+// MaxBatch is the most things that one request may name, and so the most units that it can weigh.
+const MaxBatch = 1000
+
 // Categories lists them.
 func Categories() []Category { return []Category{CategoryRead, CategoryWrite, CategoryProcess} }
 
@@ -71,7 +74,7 @@ type Row struct {
 	Limits []*limits.Plan
 	// InPlaceOfRead replaces the token's and the account's read limits; nil replaces nothing.
 	InPlaceOfRead *limits.Plan
-	// Weigh is how many units a request counts, at least 1; nil counts one. It may read the body and put it back.
+	// Weigh, bounded by MaxBatch, is how many units a request counts, at least 1; nil counts one. It may read the body and put it back.
 	Weigh func(echo.Context) (int64, error)
 	// Uncounted is for probes of public rows: no limit applies.
 	Uncounted bool

@@ -104,6 +104,7 @@ type Config struct {
 
 	HeaderTimeout      time.Duration `env:"HTTP_HEADER_TIMEOUT_SECONDS" default:"10" rule:"0.1..300" doc:"How long a client may take to send a request's headers."`
 	IdleTimeout        time.Duration `env:"HTTP_IDLE_TIMEOUT_SECONDS" default:"120" rule:"0.1..3600" doc:"How long an unused connection is kept."`
+	KeyLife            time.Duration `env:"IDEMPOTENCY_KEY_HOURS" default:"24" rule:"0.001..8760" doc:"How long the answer to a request with an idempotency key is kept."`
 	HandlerTimeout     time.Duration `env:"HTTP_HANDLER_TIMEOUT_SECONDS" default:"30" rule:"0.1..600" doc:"How long a JSON request may take."`
 	UploadStallTimeout time.Duration `env:"UPLOAD_STALL_TIMEOUT_SECONDS" default:"30" rule:"0.1..3600" doc:"How long a request body may stand still before it is refused (408)."`
 	ShutdownTimeout    time.Duration `env:"SHUTDOWN_TIMEOUT_SECONDS" default:"20" rule:"0.1..600" doc:"How long requests and jobs at work may take to end when the server stops."`

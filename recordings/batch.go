@@ -12,9 +12,6 @@ import (
 	"github.com/stenometer/stenometer/problems"
 )
 
-// maxBatch bounds the different recordings of one batch.
-const maxBatch = 1000
-
 // Outcome is what became of one recording of a batch.
 type Outcome struct {
 	ID int64
@@ -76,9 +73,9 @@ func distinct(ids []int64) ([]int64, error) {
 		if seen[id] {
 			continue
 		}
-		if len(kept) == maxBatch {
-			return nil, problems.New(problems.PayloadTooLarge, "recording_ids must name at most %d recordings.", maxBatch).
-				With("max_ids", maxBatch)
+		if len(kept) == auth.MaxBatch {
+			return nil, problems.New(problems.PayloadTooLarge, "recording_ids must name at most %d recordings.", auth.MaxBatch).
+				With("max_ids", auth.MaxBatch)
 		}
 		seen[id] = true
 		kept = append(kept, id)

@@ -202,7 +202,7 @@ func keyParameter() openapi31.ParameterOrReference {
 		Name: keyHeader, In: openapi31.ParameterInHeader,
 		Schema: map[string]any{"type": "string", "minLength": 1, "maxLength": idempotency.MaxKey},
 	}
-	parameter.WithDescription("The same key with the same request gets the same answer for 24 hours, and nothing is done or charged twice.")
+	parameter.WithDescription("The same key with the same request gets the same answer for IDEMPOTENCY_KEY_HOURS (24 unless the operator chose otherwise), and nothing is done or charged twice.")
 	return parameter.ToParameterOrRef()
 }
 

@@ -8,15 +8,13 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/stenometer/stenometer/auth"
 	"github.com/stenometer/stenometer/problems"
 )
 
-// MaxBatch is the most distinct ids that one request may name.
-const MaxBatch = 1000
-
 // Weigh makes a row weigh as many units as its JSON body names distinct ids in a member, in each limit at most that
 // limit's figure. The guard reads the body, within the row's bound, before it decides; the handler gets the same
-// bytes. More than MaxBatch ids are 413 and charge nothing. A body in which no ids can be read weighs one unit: the
+// bytes. More than auth.MaxBatch ids are 413 and charge nothing. A body in which no ids can be read weighs one unit: the
 // handler refuses it.
 func Weigh(member string) Option {
 	weigher := newWeigher(member)
@@ -59,9 +57,9 @@ func (w weigher) weigh(c echo.Context) (int64, error) {
 	for _, id := range read.Elem().Field(0).Seq2() {
 		distinct[id.Int()] = true
 	}
-	if len(distinct) > MaxBatch {
-		return 0, problems.New(problems.PayloadTooLarge, "The request names %d ids; at most %d are taken at once.", len(distinct), MaxBatch).
-			With("max_ids", MaxBatch)
+	if len(distinct) > auth.MaxBatch {
+		return 0, problems.New(problems.PayloadTooLarge, "The request names %d ids; at most %d are taken at once.", len(distinct), auth.MaxBatch).
+			With("max_ids", auth.MaxBatch)
 	}
 	return max(1, int64(len(distinct))), nil
 }

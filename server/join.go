@@ -38,9 +38,7 @@ const (
 	// so it stays well below the half minute within which a killed process's work is resumed.
 	slotLife = 15 * time.Second
 
-	// keyLife is how long the answer to a request with an idempotency key is kept. A request is believed to be worked
-	// on for as long as a handler may run, and keyMargin for what follows it.
-	keyLife   = 24 * time.Hour
+	// keyMargin is how long a request with an idempotency key is believed to be worked on beyond the time of its handler.
 	keyMargin = 10 * time.Second
 	// watchEvery is how often a worker asks whether its work is still wanted: a deletion stops it within that.
 	watchEvery = time.Second
@@ -73,7 +71,7 @@ func (s *Server) join() error {
 		TempDir: s.temporary(), Backoff: s.config.JobRetryBase, Logger: logger,
 	})
 	s.keys = idempotency.New(s.db, idempotency.Options{
-		Life: keyLife, Hold: s.config.HandlerTimeout + keyMargin, SweepEvery: time.Hour, Now: s.now, Logger: logger,
+		Life: s.config.KeyLife, Hold: s.config.HandlerTimeout + keyMargin, SweepEvery: time.Hour, Now: s.now, Logger: logger,
 	})
 	s.recordings = recordings.New(s.db, s.recordingOptions(toolbox, transcriber))
 	s.watch = &watch{

@@ -84,7 +84,7 @@ func promiseMutations() []mutation {
 		once("a key answers another request", "idempotency/idempotency.go", "case row.Fingerprint != fingerprint:", "case row.Fingerprint == \"\":", "TestAKeyIsForOneRequest"),
 		once("a key is worked on by two", "idempotency/idempotency.go", "	if alive > 0 {", "	if alive > 1 {", "TestARequestThatRunsIsNotRunBeside"),
 		once("a batch weighs nothing", "routes/weigh.go", "return max(1, int64(len(distinct))), nil", "return 1, nil", "TestABatchWeighsItsDistinctIDs"),
-		once("a batch has no bound", "routes/weigh.go", "len(distinct) > MaxBatch", "len(distinct) > 1<<30", "TestABatchThatIsTooLarge"),
+		once("a batch has no bound", "routes/weigh.go", "len(distinct) > auth.MaxBatch", "len(distinct) > 1<<30", "TestABatchThatIsTooLarge"),
 		once("bodies have no bounds", "routes/json.go", "return keepBounds(dst)", "return nil", "TestBodiesKeepTheBounds"),
 		{"If-Match is not asked", "recordings/change.go", "if match != nil && !match(row.UpdatedAt) {", "if match != nil && !match(row.UpdatedAt) && id == 0 {", "TestIfMatch", []string{"./api/v1"}},
 		{"who may not publish makes links", "recordings/shares.go", "case !p.MayPublish():", "case p.UserID() == 0:", "TestSharesAreRefusedInOrder", []string{"./api/v1"}},
