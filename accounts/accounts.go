@@ -119,7 +119,12 @@ type User struct {
 	InstanceAdmin  bool
 	// AutoSummarization is whether its recordings are summarized by themselves; unless it chose otherwise they are.
 	AutoSummarization bool
-	CreatedAt         time.Time
+	// SummaryPrompt is what its summaries are told to be where no tag or folder says it, OutputLanguage what models
+	// write to it in; nil for none. ExtractEvents has appointments looked for with each summary.
+	SummaryPrompt  *string
+	OutputLanguage *string
+	ExtractEvents  bool
+	CreatedAt      time.Time
 }
 
 func view(row models.User) User {
@@ -127,6 +132,7 @@ func view(row models.User) User {
 		ID: row.ID, OrganizationID: row.OrganizationID, Email: row.Email, Username: row.Username,
 		Role: row.Role, InstanceAdmin: row.InstanceAdmin, CreatedAt: row.CreatedAt,
 		AutoSummarization: row.AutoSummarization == nil || *row.AutoSummarization,
+		SummaryPrompt:     row.SummaryPrompt, OutputLanguage: row.OutputLanguage, ExtractEvents: row.ExtractEvents,
 	}
 }
 

@@ -60,7 +60,7 @@ func (g *Guard) byToken(c echo.Context, v *visit, cred credential) error {
 	}
 	v.principal = Principal{
 		userID: token.UserID, orgID: token.OrganizationID, tokenID: token.ID,
-		role: token.Role, scopes: token.Scopes, via: via, lowered: token.RateLimits,
+		role: token.Role, scopes: token.Scopes, via: via, lowered: token.RateLimits, administration: token.Administration,
 	}
 	return nil
 }
@@ -76,7 +76,7 @@ func (g *Guard) bySession(c echo.Context, v *visit, cookie string) error {
 	}
 	v.principal = Principal{
 		userID: session.UserID, orgID: session.OrganizationID,
-		role: session.Role, scopes: FullScopes(), via: ViaSession,
+		role: session.Role, scopes: FullScopes(), via: ViaSession, administration: true,
 	}
 	return nil
 }

@@ -21,7 +21,17 @@ func (g *Guard) authorize(p Principal, rule rule) error {
 			return insufficientScope(p, rule.scopes)
 		}
 	}
-	return nil
+	return administers(p, rule.row.Administers)
+}
+
+// administers refuses, on a row of administration, a role without its verb and a token without the mark. Which of the
+// two is missing is not told apart: neither is anything that the caller can change.
+func administers(p Principal, verb Verb) error {
+	if verb == (Verb{}) || p.May(verb) && p.administration {
+		return nil
+	}
+	return problems.New(problems.InsufficientPermission,
+		"This takes a role that may %s, and of a token that it was made for administration.", verb.name).With("required_permission", verb.name)
 }
 
 // Require refuses, as the guard of the row would, a credential that lacks one of the scopes. It is for rows where what

@@ -25,6 +25,8 @@ type Principal struct {
 	role                   string
 	scopes                 ScopeSet
 	via                    Via
+	// administration is false for tokens without the mark.
+	administration bool
 	// lowered are the figures below those in force that the token's owner wants for it.
 	lowered limits.Figures
 }
@@ -53,6 +55,9 @@ func (p Principal) MayRead() bool { return p.userID != 0 && p.scopes.Has(Read) }
 // MayPublish reports whether the caller's role lets it make public links.
 func (p Principal) MayPublish() bool { return p.userID != 0 && MayPublish(p.role) }
 
+// May reports whether the caller's role has a verb.
+func (p Principal) May(verb Verb) bool { return p.userID != 0 && RoleMay(p.role, verb) }
+
 // Token is what a TokenFinder knows of a credential and its owner. Validity is judged by the Guard at each
 // request, never remembered.
 type Token struct {
@@ -64,6 +69,8 @@ type Token struct {
 	ExpiresAt      *time.Time
 	Revoked        bool
 	OwnerDisabled  bool
+	// Administration is the mark without which a token opens no row of administration, whatever its scopes.
+	Administration bool
 	// RateLimits are figures that its owner wants for this token besides those in force; nil for none.
 	RateLimits limits.Figures
 }

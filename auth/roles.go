@@ -8,7 +8,21 @@ type Role struct {
 	Assignable bool
 	// Publish is the verb of making public links, and of those that are there going on to work.
 	Publish bool
+	// ManageTeamBilling is the verb of seeing and setting what the organization may spend.
+	ManageTeamBilling bool
 }
+
+// Verb is what only some roles may do. Verbs are made only in this file; no role has the zero Verb.
+type Verb struct{ name string }
+
+// Name is how the verb is written in the route table.
+func (v Verb) Name() string { return v.name }
+
+// The verbs.
+var (
+	Publish           = Verb{"publish"}
+	ManageTeamBilling = Verb{"manage_team_billing"}
+)
 
 // The roles that may be assigned.
 const (
@@ -20,8 +34,8 @@ const (
 // Roles lists every role that a row may hold.
 func Roles() []Role {
 	return []Role{
-		{Name: RoleAdmin, Assignable: true, Publish: true},
-		{Name: "owner", Publish: true},
+		{Name: RoleAdmin, Assignable: true, Publish: true, ManageTeamBilling: true},
+		{Name: "owner", Publish: true, ManageTeamBilling: true},
 		{Name: "manager", Publish: true},
 		{Name: RoleEditor, Assignable: true, Publish: true},
 		{Name: "contributor"},
@@ -41,11 +55,14 @@ func AssignableRoles() []string {
 	return names
 }
 
-// MayPublish reports whether a role has the verb publish. A name that is no role has none of the verbs.
-func MayPublish(role string) bool {
+// MayPublish reports whether a role has the verb publish.
+func MayPublish(role string) bool { return RoleMay(role, Publish) }
+
+// RoleMay reports whether a role has a verb. A name that is no role has none of the verbs.
+func RoleMay(role string, verb Verb) bool {
 	for _, row := range Roles() {
 		if row.Name == role {
-			return row.Publish
+			return verb == Publish && row.Publish || verb == ManageTeamBilling && row.ManageTeamBilling
 		}
 	}
 	return false

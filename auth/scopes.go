@@ -40,7 +40,7 @@ func Scopes() []ScopeRow {
 		{Share, "Make and end public links."},
 		{Delete, "Delete recordings and what belongs to them."},
 		{Webhooks, "See and manage webhooks."},
-		{Settings, "Change the account's settings."},
+		{Settings, "Change the account's settings; a token made for administration administers by it."},
 	}
 }
 

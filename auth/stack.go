@@ -66,6 +66,9 @@ type Row struct {
 	Method, Path string
 	// SessionOnly rows let in a session, and a full token where that is switched on; they have no scope.
 	SessionOnly bool
+	// Administers is the verb that the caller's role must have, besides which a token needs the mark; zero for rows that
+	// are not of administration.
+	Administers Verb
 	// Body is the most bytes that the body may declare.
 	Body int64
 	// TooLarge are further members of the 413 of a body that declares more.

@@ -31,6 +31,14 @@ func (m Measure) bounded() Measure {
 // plausible is false of a report that nobody can believe.
 func (m Measure) plausible() bool { return m == m.bounded() }
 
+// cut is the measure without what goes beyond an amount: what the ledger tells is what was charged.
+func (m Measure) cut(most models.Amount) Measure {
+	m.Input = min(m.Input, most.Tokens)
+	m.Output = min(m.Output, most.Tokens-m.Input)
+	m.Audio = min(m.Audio, time.Duration(most.Seconds)*time.Second)
+	return m
+}
+
 // amount is what a measure comes to at a price.
 func (m Measure) amount(price price) models.Amount {
 	m = m.bounded()

@@ -2,6 +2,7 @@ package budgets
 
 import (
 	"fmt"
+	"strconv"
 	"time"
 
 	"gorm.io/gorm"
@@ -62,6 +63,14 @@ type dimension struct {
 	shown              func(int64) any
 }
 
+// written is a quantity as a sentence has it.
+func (d dimension) written(n int64) string {
+	if d.unit == unitMoney {
+		return strconv.FormatFloat(Dollars(n), 'f', -1, 64)
+	}
+	return strconv.FormatInt(n, 10)
+}
+
 func (b bounds) dimensions(row models.BudgetMonth, asked models.Amount) []dimension {
 	whole := func(n int64) any { return n }
 	return []dimension{
@@ -88,8 +97,8 @@ func (b bounds) refuse(row models.BudgetMonth, asked models.Amount, now period) 
 		if d.bound == nil || d.asked == 0 || d.spent+d.held+d.asked <= *d.bound {
 			continue
 		}
-		refusal := told(d, b.whose, now, "The %s's budget of this month has no room for this: it takes at most %v %s, and of %v %s %v are spent and %v held.",
-			b.whose, d.shown(d.asked), d.unit, d.shown(*d.bound), d.unit, d.shown(d.spent), d.shown(d.held))
+		refusal := told(d, b.whose, now, "The %s's budget of this month has no room for this: it takes %s %s, and of %s %s %s are spent and %s held.",
+			b.whose, d.written(d.asked), d.unit, d.written(*d.bound), d.unit, d.written(d.spent), d.written(d.held))
 		if d.spent+d.asked <= *d.bound {
 			return refusal.After(holdHint)
 		}

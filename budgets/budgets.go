@@ -38,7 +38,8 @@ type Options struct {
 // Engine is a provider and one of its models.
 type Engine struct{ Provider, Model string }
 
-// Announcer writes the event of an alert in the transaction in which its cause is written.
+// Announcer writes the event of an alert in the transaction in which its cause is written. The account is the one whose
+// work reached the threshold.
 type Announcer interface {
 	BudgetThreshold(tx *gorm.DB, organizationID, userID int64, data map[string]any, at time.Time) error
 }
@@ -76,8 +77,11 @@ func (b *Budgets) period(ctx context.Context, organizationID int64) (period, err
 	var zones []string
 	err := b.db.Read.WithContext(ctx).Model(&models.Organization{}).Where("id = ?", organizationID).Limit(1).
 		Pluck("time_zone", &zones).Error
-	if err != nil || len(zones) == 0 {
+	if err != nil {
 		return period{}, fmt.Errorf("read the time zone of organization %d: %w", organizationID, err)
+	}
+	if len(zones) == 0 {
+		return period{}, fmt.Errorf("read the time zone of organization %d: there is no such organization", organizationID)
 	}
 	zone, err := time.LoadLocation(zones[0])
 	if err != nil {

@@ -38,24 +38,26 @@ const settleEvery = time.Second
 // settled. Where the hold has less left, because an earlier call used it, it is made larger, or the call is refused with
 // budget_exceeded. When Send fails the call must not be made.
 func (h *Hold) Send(ctx context.Context, most Measure) error {
+	if h.row.Sent {
+		return errors.New("send a call: the one before it is not settled")
+	}
 	call := most.amount(h.price)
 	missing := lacking(h.row.Left, call)
 	err := h.budgets.db.Transaction(ctx, func(tx *gorm.DB) error {
-		change := setting(map[string]any{"sent": true}, "call_", call)
-		if missing != (models.Amount{}) {
-			now, err := h.budgets.monthOf(tx, h.row)
-			if err != nil {
-				return err
-			}
-			// A price that was unknown at the hold was let through: then money is not bounded.
-			if err := h.budgets.reserve(tx, h.row, missing, true, now); err != nil {
-				return err
-			}
-			change = adding(change, "", missing)
+		change := adding(setting(map[string]any{"sent": true}, "call_", call), "", missing)
+		// The hold before the months, as everywhere: its owner and the sweep never wait for each other in a circle.
+		if err := h.budgets.extend(tx, h.row.ID, change); err != nil || missing == (models.Amount{}) {
+			return err
 		}
-		return h.budgets.extend(tx, h.row.ID, change)
+		now, err := h.budgets.monthOf(tx, h.row)
+		if err != nil {
+			return err
+		}
+		return h.budgets.reserve(tx, h.row, missing, h.price.known, now)
 	})
 	if err != nil {
+		payer := Payer{OrganizationID: h.row.OrganizationID, UserID: h.row.UserID}
+		h.budgets.exhausted(ctx, payer, period{month: h.row.Month}, missing, err)
 		return fmt.Errorf("send a call: %w", err)
 	}
 	h.row.Sent, h.row.Call, h.row.Left = true, call, plus(h.row.Left, missing)
@@ -88,7 +90,7 @@ func (h *Hold) Settle(ctx context.Context, outcome Outcome, reported *Measure, e
 	if !h.row.Sent {
 		return errors.New("settle a call: none was sent")
 	}
-	used, source := estimate.bounded(), Estimated
+	used, source := estimate.bounded().cut(h.row.Call), Estimated
 	if reported != nil && reported.plausible() && within(reported.amount(h.price), h.row.Call) {
 		used, source = *reported, Reported
 	}

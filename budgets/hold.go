@@ -25,7 +25,6 @@ type Hold struct {
 	budgets *Budgets
 	row     models.BudgetHold
 	price   price
-	until   time.Time // of the month
 	cancel  context.CancelCauseFunc
 	renewal sync.WaitGroup
 }
@@ -60,11 +59,12 @@ func (p Purse) Hold(ctx context.Context, work Work) (context.Context, *Hold, err
 		return b.extend(tx, hold.row.ID, nil)
 	})
 	if err != nil {
-		b.exhausted(ctx, p.payer, now, err)
+		b.exhausted(ctx, p.payer, now, hold.row.Left, err)
 		return ctx, nil, fmt.Errorf("hold the money of a call: %w", err)
 	}
 	ctx, hold.cancel = context.WithCancelCause(ctx)
-	hold.renewal.Go(func() { hold.renew(ctx) })
+	id := hold.row.ID
+	hold.renewal.Go(func() { b.renew(ctx, id, hold.cancel) })
 	return ctx, hold, nil
 }
 
@@ -89,6 +89,9 @@ func (b *Budgets) reserve(tx *gorm.DB, hold models.BudgetHold, asked models.Amou
 			return err
 		}
 		if !priced && inForce.micros != nil {
+			if err := monthRow(tx, &row); err != nil {
+				return err
+			}
 			return unpriced(Engine{hold.Provider, hold.Model}, row, *inForce.micros, now)
 		}
 		this := func() *gorm.DB {
@@ -102,13 +105,16 @@ func (b *Budgets) reserve(tx *gorm.DB, hold models.BudgetHold, asked models.Amou
 		if taken.RowsAffected > 0 {
 			continue
 		}
-		if err := this().Take(&row).Error; err != nil {
+		// Under a lock: another call may have given room back since, and then this one has it.
+		if err := this().Clauses(clause.Locking{Strength: clause.LockingStrengthUpdate}).Take(&row).Error; err != nil {
 			return fmt.Errorf("read the month: %w", err)
 		}
 		if refusal := inForce.refuse(row, asked, now); refusal != nil {
 			return refusal
 		}
-		return errors.New("the month had no room a moment ago and has it now")
+		if err := this().UpdateColumns(adding(map[string]any{}, "held_", asked)).Error; err != nil {
+			return fmt.Errorf("take from the month: %w", err)
+		}
 	}
 	return nil
 }
@@ -129,9 +135,9 @@ func (b *Budgets) extend(tx *gorm.DB, id int64, change map[string]any) error {
 	return nil
 }
 
-// renew extends the lease three times in its length until ctx is over. When it is lost, so is ctx.
-func (h *Hold) renew(ctx context.Context) {
-	ticker := time.NewTicker(h.budgets.Lease / 3)
+// renew extends the lease of a hold three times in its length until ctx is over. When it is lost, so is ctx.
+func (b *Budgets) renew(ctx context.Context, id int64, lost context.CancelCauseFunc) {
+	ticker := time.NewTicker(b.Lease / 3)
 	defer ticker.Stop()
 	renewed := time.Now()
 	for {
@@ -140,15 +146,21 @@ func (h *Hold) renew(ctx context.Context) {
 			return
 		case <-ticker.C:
 		}
-		err := h.budgets.db.Transaction(ctx, func(tx *gorm.DB) error { return h.budgets.extend(tx, h.row.ID, nil) })
+		// A database that hangs must not keep alive what the sweep of another process believes dead.
+		attempt, cancel := context.WithTimeout(ctx, b.Lease)
+		began := time.Now()
+		err := b.db.Transaction(attempt, func(tx *gorm.DB) error { return b.extend(tx, id, nil) })
+		cancel()
 		switch {
+		case ctx.Err() != nil:
+			return
 		case err == nil:
-			renewed = time.Now()
-		case errors.Is(err, ErrHoldLost), time.Since(renewed) > h.budgets.Lease:
-			h.cancel(ErrHoldLost)
+			renewed = began
+		case errors.Is(err, ErrHoldLost), time.Since(renewed) > b.Lease:
+			lost(ErrHoldLost)
 			return
 		default:
-			h.budgets.Logger.WarnContext(ctx, "a hold could not be renewed", "hold", h.row.ID, "error", err.Error())
+			b.Logger.WarnContext(ctx, "a hold could not be renewed", "hold", id, "error", err.Error())
 		}
 	}
 }
@@ -160,16 +172,40 @@ func (h *Hold) Close() {
 	h.renewal.Wait()
 	ctx, cancel := context.WithTimeout(context.Background(), settleTime)
 	defer cancel()
-	err := h.budgets.db.Transaction(ctx, func(tx *gorm.DB) error { return h.budgets.end(tx, h.row) })
+	err := h.budgets.db.Transaction(ctx, func(tx *gorm.DB) error {
+		// As the database has it: a change may have been kept whose answer was lost. A call that Send refused was not made.
+		row, err := lockHold(tx.Where("id = ?", h.row.ID))
+		if err != nil {
+			return err
+		}
+		row.Sent = row.Sent && h.row.Sent
+		return h.budgets.end(tx, row)
+	})
 	if err != nil && !errors.Is(err, ErrHoldLost) {
 		h.budgets.Logger.WarnContext(ctx, "a hold could not be given back; the sweep has it", "hold", h.row.ID, "error", err.Error())
 	}
 }
 
-// end charges a call that is out in full, because nobody knows what it cost, and gives back the rest.
+// lockHold reads a hold that nobody else may change until the transaction ends; ErrHoldLost when it is gone.
+func lockHold(which *gorm.DB) (models.BudgetHold, error) {
+	var found []models.BudgetHold
+	err := which.Clauses(clause.Locking{Strength: clause.LockingStrengthUpdate}).Limit(1).Find(&found).Error
+	if err != nil {
+		return models.BudgetHold{}, fmt.Errorf("read the hold: %w", err)
+	}
+	if len(found) == 0 {
+		return models.BudgetHold{}, ErrHoldLost
+	}
+	return found[0], nil
+}
+
+// end charges a call that is out in full, because nobody knows what it cost, and gives back the rest. How its tokens
+// fall is not known either: they stand as input.
 func (b *Budgets) end(tx *gorm.DB, hold models.BudgetHold) error {
 	if hold.Sent {
-		unknown := models.LedgerEntry{Source: string(Estimated), Outcome: string(Unknown)}
+		unknown := models.LedgerEntry{
+			InputTokens: hold.Call.Tokens, AudioSeconds: float64(hold.Call.Seconds), Source: string(Estimated), Outcome: string(Unknown),
+		}
 		if err := b.charge(tx, &hold, hold.Call, unknown); err != nil {
 			return err
 		}

@@ -167,7 +167,7 @@ func micros(dollars float64) int64 { return int64(math.Round(dollars * 1e6)) }
 // micros is what a measure costs, rounded up to a micro-dollar: the sum of many small calls is never below the bill.
 func (p price) micros(m Measure) int64 {
 	if p.audio {
-		return ceilDiv(p.perMinute, m.Audio.Milliseconds()+1, time.Minute.Milliseconds())
+		return ceilDiv(p.perMinute, m.Audio.Nanoseconds(), time.Minute.Nanoseconds())
 	}
 	return ceilDiv(p.input, m.Input, 1_000_000) + ceilDiv(p.output, m.Output, 1_000_000)
 }

@@ -3,7 +3,6 @@ package budgets
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/stenometer/stenometer/models"
@@ -111,8 +110,8 @@ func (p Purse) Affords(ctx context.Context, work Work) error {
 	db := b.db.Read.WithContext(ctx)
 	for _, user := range []int64{0, p.payer.UserID} {
 		row := models.BudgetMonth{OrganizationID: p.payer.OrganizationID, UserID: user, Month: now.month}
-		if err := db.Where(&row, "OrganizationID", "UserID", "Month").Limit(1).Find(&row).Error; err != nil {
-			return fmt.Errorf("read the month: %w", err)
+		if err := monthRow(db, &row); err != nil {
+			return err
 		}
 		bounds, err := b.bounds(db, p.payer.OrganizationID, user, false)
 		if err != nil {
@@ -121,7 +120,9 @@ func (p Purse) Affords(ctx context.Context, work Work) error {
 		if !known && bounds.micros != nil {
 			return unpriced(work.Engine, row, *bounds.micros, now)
 		}
-		if refusal := bounds.refuse(row, work.Most.amount(price), now); refusal != nil {
+		asked := work.Most.amount(price)
+		if refusal := bounds.refuse(row, asked, now); refusal != nil {
+			b.exhausted(ctx, p.payer, now, asked, refusal)
 			return refusal
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"gorm.io/gorm"
-	"gorm.io/gorm/clause"
 
 	"github.com/stenometer/stenometer/models"
 )
@@ -49,13 +48,13 @@ func (b *Budgets) Sweep(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("look for dead holds: %w", err)
 		}
+		// One that cannot be ended keeps none of the others.
+		var faults []error
 		for _, hold := range dead {
-			if err := b.bury(ctx, hold); err != nil {
-				return err
-			}
+			faults = append(faults, b.bury(ctx, hold))
 		}
-		if len(dead) < sweepAtOnce {
-			return nil
+		if err := errors.Join(faults...); err != nil || len(dead) < sweepAtOnce {
+			return err
 		}
 	}
 }
@@ -63,13 +62,11 @@ func (b *Budgets) Sweep(ctx context.Context) error {
 func (b *Budgets) bury(ctx context.Context, hold models.BudgetHold) error {
 	err := b.db.Transaction(ctx, func(tx *gorm.DB) error {
 		// Under a lock: its owner may live after all and renew it, or send it, at this moment.
-		var still []models.BudgetHold
-		err := tx.Clauses(clause.Locking{Strength: clause.LockingStrengthUpdate}).
-			Where("id = ? AND held_until < "+b.db.Clock(0), hold.ID).Find(&still).Error
-		if err != nil || len(still) == 0 {
+		still, err := lockHold(tx.Where("id = ? AND held_until < "+b.db.Clock(0), hold.ID))
+		if err != nil {
 			return err
 		}
-		return b.end(tx, still[0])
+		return b.end(tx, still)
 	})
 	if err != nil && !errors.Is(err, ErrHoldLost) {
 		return fmt.Errorf("end the hold of a dead process: %w", err)

@@ -84,6 +84,7 @@ type Config struct {
 	TextModelAttempts int           `env:"TEXT_MODEL_ATTEMPTS" default:"3" rule:"1..10" doc:"Attempts at one call to a text model; each is a line of the ledger."`
 	ProviderPause     time.Duration `env:"PROVIDER_PAUSE_SECONDS" default:"5" rule:"0.01..600" doc:"How long a speech or text service is left alone after it failed several times in a row; one that says itself how long it is busy is left alone as long."`
 	MaxInputChars     int           `env:"AI_MAX_INPUT_CHARS" default:"200000" rule:"0..10000000" doc:"The most characters that a request may send to a text model: question, history and prompt together. Stored text does not count."`
+	AutoSummaries     bool          `env:"AUTO_SUMMARIZATION" default:"true" doc:"Whether recordings are summarized by themselves when they have their transcript. Each account can turn that off for itself."`
 	TextPartChars     int           `env:"TEXT_PART_CHARS" default:"60000" rule:"1000..10000000" doc:"The most characters of a transcript in one call to a text model; a longer one is worked through in parts."`
 	TextMaxParts      int           `env:"TEXT_MAX_PARTS" default:"8" rule:"1..100" doc:"The most such parts. What is beyond is left out, and the result says so."`
 	SummaryMaxTokens  int           `env:"SUMMARY_MAX_TOKENS" default:"8000" rule:"1..1000000" doc:"The most tokens that a text model may write for a summary, and for each part of a long one."`

@@ -40,6 +40,7 @@ var (
 	TokenLimitReached      = Kind{"token_limit_reached", http.StatusConflict, "The account has as many active tokens as it may; revoking one frees a slot."}
 	PreconditionFailed     = Kind{"precondition_failed", http.StatusPreconditionFailed, "If-Match names a state that is no longer the present one; read it again and decide anew."}
 	FeatureDisabled        = Kind{"feature_disabled", http.StatusForbidden, "The operator has switched this feature off."}
+	InsufficientPermission = Kind{"insufficient_permission", http.StatusForbidden, "The route is for administrators: the account's role does not have the verb that it asks for, or the token was not made for administration."}
 	NotPermitted           = Kind{"not_permitted", http.StatusForbidden, "The account's role does not allow this."}
 	HTTPSRequired          = Kind{"https_required", http.StatusForbidden, "A public link is made over HTTPS only."}
 	CursorExpired          = Kind{"cursor_expired", http.StatusGone, "The cursor is older than what is remembered; begin a full pass."}
@@ -81,7 +82,7 @@ func Table() []Kind {
 	return []Kind{
 		BadRequest, InvalidParameter, InvalidMedia, NoTimings, InvalidState,
 		InvalidToken, AuthenticationRequired, InvalidCredentials,
-		BudgetExceeded, InsufficientScope, CrossOrigin, RegistrationClosed, FeatureDisabled, NotPermitted, HTTPSRequired,
+		BudgetExceeded, InsufficientScope, CrossOrigin, RegistrationClosed, FeatureDisabled, NotPermitted, InsufficientPermission, HTTPSRequired,
 		NotFound, MethodNotAllowed, RequestTimeout, Conflict, TokenLimitReached, SemanticUnavailable, IdempotencyInProgress,
 		CursorExpired, PreconditionFailed, PayloadTooLarge, UnsupportedMediaType, IdempotencyKeyReused,
 		RangeNotSatisfiable, TokenRateLimited, AccountRateLimited, UserRateLimited, UserAIRateLimited,

@@ -40,11 +40,19 @@ type Assignment struct {
 
 // AssignSpeakers gives names to voices of a recording of the caller's own, all at once, so that two may swap. A label
 // is what the transcript calls a voice now, or else what the engine called it; one that is neither names nobody. For
-// each name that is given a speaker is saved, or counted up. Participants become those who are named.
-func (s *Recordings) AssignSpeakers(ctx context.Context, p auth.Principal, id int64, match Match, said []Assignment) (Recording, error) {
-	said, err := checkAssignments(said)
-	if err != nil {
-		return Recording{}, err
+// each name that is given a speaker is saved, or counted up. Participants become those who are named. With summarize a
+// new summary is queued in the same breath; where none can be made of the recording now, the names count all the same,
+// and queued tells. Money refuses nothing here: the summary's job asks for it.
+func (s *Recordings) AssignSpeakers(
+	ctx context.Context, p auth.Principal, id int64, match Match, said []Assignment, summarize bool,
+) (shown Recording, queued bool, err error) {
+	if said, err = checkAssignments(said); err != nil {
+		return Recording{}, false, err
+	}
+	if summarize {
+		if summarize, err = s.hasMatter(ctx, p, id); err != nil {
+			return Recording{}, false, err
+		}
 	}
 	var row models.Recording
 	err = s.db.Transaction(ctx, func(tx *gorm.DB) (err error) {
@@ -54,12 +62,16 @@ func (s *Recordings) AssignSpeakers(ctx context.Context, p auth.Principal, id in
 		row, err = s.changeWithin(tx, p, id, match, func(tx *gorm.DB, row *models.Recording) ([]Field, error) {
 			return s.assign(tx, row, said)
 		})
-		return err
+		shown = view(p, row) // with the status from before, as the contract has it
+		if queued = err == nil && summarize && rests(row); !queued {
+			return err
+		}
+		return s.queueSummary(ctx, tx, &row, SummarizeArgs{RecordingID: row.ID, TokenID: p.TokenID()}, false)
 	})
 	if err != nil {
-		return Recording{}, unavailable("assign the speakers", err)
+		return Recording{}, false, unavailable("assign the speakers", err)
 	}
-	return view(p, row), nil
+	return shown, queued, nil
 }
 
 func checkAssignments(said []Assignment) ([]Assignment, error) {

@@ -89,7 +89,7 @@ func TestAssignedParticipants(t *testing.T) {
 	if row, _ := r.row(id); given(row.Participants) != "Ada" {
 		t.Errorf("the participants are %q", given(row.Participants))
 	}
-	recording, err := r.recordings.AssignSpeakers(ctx, r.owner, id, nil, []recordings.Assignment{{Label: "SPEAKER_7", IsMe: true}, {Label: "Ada"}})
+	recording, _, err := r.recordings.AssignSpeakers(ctx, r.owner, id, nil, []recordings.Assignment{{Label: "SPEAKER_7", IsMe: true}, {Label: "Ada"}}, false)
 	if err != nil || given(recording.Participants) != "Ada, Me" {
 		t.Errorf("the participants are %q (%v)", given(recording.Participants), err)
 	}
@@ -124,7 +124,7 @@ func TestAssignRefusals(t *testing.T) {
 		}
 		_, err := r.assign(r.principal(r.account("stranger"), "full"), id, "A", "Ada")
 		expect(t, err, problems.NotFound)
-		_, err = r.recordings.AssignSpeakers(ctx, r.owner, id, func(at time.Time) bool { return at.After(day(2)) }, []recordings.Assignment{{Label: "A", Name: "Ada"}})
+		_, _, err = r.recordings.AssignSpeakers(ctx, r.owner, id, func(at time.Time) bool { return at.After(day(2)) }, []recordings.Assignment{{Label: "A", Name: "Ada"}}, false)
 		expect(t, err, problems.PreconditionFailed)
 		same(t, "speakers", r.heard(id), "A", "B")
 		same(t, "saved", r.known(r.owner))

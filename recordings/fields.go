@@ -97,6 +97,7 @@ type about struct {
 	hints        Hints
 	wanted       wanted
 	refs         []ExternalRef
+	variables    *string // JSON object of texts, nil for none
 	// key is that of the request; empty for none.
 	key string
 }
@@ -119,6 +120,7 @@ func readAbout(headerKey string, fields form) (about, error) {
 		return about{}, err
 	}
 	read.wanted = readWanted(fields)
+	read.variables = readVariables(fields)
 	read.title = fields.text("title")
 	if err := checkText("title", read.title, maxTitle); err != nil {
 		return about{}, err

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"os"
 	"syscall"
@@ -14,14 +15,19 @@ import (
 	"gocloud.dev/gcerrors"
 	"gorm.io/gorm"
 
+	"github.com/stenometer/stenometer/budgets"
 	"github.com/stenometer/stenometer/media"
 	"github.com/stenometer/stenometer/models"
 	"github.com/stenometer/stenometer/speech"
 	"github.com/stenometer/stenometer/webhooks"
 )
 
-// persistEvery is the pause between two attempts to store a transcript while the database is away.
-const persistEvery = time.Second
+const (
+	// persistEvery is the pause between two attempts to store a transcript while the database is away.
+	persistEvery = time.Second
+	// maxEventError bounds what an event tells of a failure, in characters.
+	maxEventError = 500
+)
 
 // result is what an attempt brought.
 type result struct {
@@ -31,7 +37,7 @@ type result struct {
 }
 
 // transcribe fetches the audio, measures the whole of it by decoding, and only then calls the engine.
-func (s *Recordings) transcribe(ctx context.Context, row *models.Recording, token string) (result, error) {
+func (s *Recordings) transcribe(ctx context.Context, purse budgets.Purse, row *models.Recording, token string) (result, error) {
 	path, forget, err := s.fetch(ctx, row.StorageKey)
 	if err != nil {
 		return result{}, err
@@ -63,7 +69,7 @@ func (s *Recordings) transcribe(ctx context.Context, row *models.Recording, toke
 		return result{}, err
 	}
 	began := s.Now()
-	transcript, err := s.Transcriber.Transcribe(ctx, speech.Audio{Path: path, Info: info, Length: length}, requestOf(hinted))
+	transcript, err := s.Transcriber.Transcribe(ctx, purse, speech.Audio{Path: path, Info: info, Length: length}, requestOf(hinted))
 	if err != nil {
 		return result{}, err
 	}
@@ -104,10 +110,12 @@ func (s *Recordings) fetch(ctx context.Context, key string) (path string, forget
 	return temp.Name(), forget, nil
 }
 
-// finish stores the transcript and completes the recording in one transaction, if the work still is this worker's.
-// It goes through with it when the job is being stopped, and for a minute when the database is away: the words are
-// there and may have been paid for.
-func (s *Recordings) finish(ctx context.Context, row models.Recording, token string, began time.Time, done result) error {
+// finish stores the transcript in one transaction with what comes next, the summary or the end, if the work still is
+// this worker's. It goes through with it when the job is being stopped, and for a minute when the database is away: the
+// words are there and may have been paid for.
+func (s *Recordings) finish(
+	ctx context.Context, row models.Recording, tokenID int64, token string, began time.Time, done result,
+) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer cancel()
 	now := s.moment()
@@ -119,12 +127,16 @@ func (s *Recordings) finish(ctx context.Context, row models.Recording, token str
 		if !ok {
 			return errNotWanted
 		}
-		err = s.end(tx, row.ID, token, map[string]any{
-			"status": StatusCompleted, "completed_at": now, "updated_at": moved, "error_message": nil, "error_code": nil,
+		columns, err := s.afterTranscript(ctx, tx, row, tokenID, done)
+		if err != nil {
+			return err
+		}
+		maps.Copy(columns, map[string]any{
+			"updated_at": moved, "error_message": nil, "error_code": nil,
 			"processing_seconds":             max(0, now.Sub(began).Seconds()),
 			"transcription_duration_seconds": int64(math.Round(done.took.Seconds())),
 		})
-		if err != nil {
+		if err := s.end(tx, row.ID, token, StatusProcessing, columns); err != nil {
 			return err
 		}
 		if err := storeTranscript(tx, row.ID, now, done); err != nil {
@@ -163,11 +175,12 @@ func (s *Recordings) persist(ctx context.Context, change func(tx *gorm.DB) error
 	}
 }
 
-// end moves the recording out of PROCESSING, if it is there and this worker's; errNotWanted if it is not.
-func (s *Recordings) end(tx *gorm.DB, id int64, token string, columns map[string]any) error {
-	columns["work_token"], columns["job_id"] = "", 0
+// end moves the recording out of the state in which it was worked on, if it is there and this worker's; errNotWanted if
+// it is not. The columns say where to, and what job it has then.
+func (s *Recordings) end(tx *gorm.DB, id int64, token, from string, columns map[string]any) error {
+	columns["work_token"] = ""
 	ended := tx.Model(&models.Recording{}).
-		Where("id = ? AND work_token = ? AND status = ?", id, token, StatusProcessing).UpdateColumns(columns)
+		Where("id = ? AND work_token = ? AND status = ?", id, token, from).UpdateColumns(columns)
 	if ended.Error != nil {
 		return ended.Error
 	}
@@ -207,10 +220,16 @@ func storeTranscript(tx *gorm.DB, id int64, now time.Time, done result) error {
 	return nil
 }
 
-// fail ends the transcription that the job was for, if the recording still waits for it: the reason is told in our
-// words, the audio stays.
-func (s *Recordings) fail(ctx context.Context, id, jobID int64, cause error) error {
-	code, message := reason(cause)
+// failure is what a recording fails with.
+type failure struct {
+	event         webhooks.Type
+	code, message string // in our words
+	cause         error  // for the log
+}
+
+// fail ends the work that the job was for, if the recording still waits for it: the reason is told in our words, the
+// audio stays, and so does a transcript.
+func (s *Recordings) fail(ctx context.Context, id, jobID int64, f failure) error {
 	err := s.db.Transaction(ctx, func(tx *gorm.DB) error {
 		var rows []models.Recording
 		err := locking(tx).Where("id = ? AND job_id = ? AND status IN ?", id, jobID, unfinished()).Limit(1).Find(&rows).Error
@@ -219,18 +238,18 @@ func (s *Recordings) fail(ctx context.Context, id, jobID int64, cause error) err
 		}
 		moved := later(rows[0].UpdatedAt, s.moment())
 		failed := tx.Model(&rows[0]).Where("job_id = ?", jobID).UpdateColumns(map[string]any{
-			"status": StatusFailed, "error_code": code, "error_message": message, "updated_at": moved,
+			"status": StatusFailed, "error_code": f.code, "error_message": f.message, "updated_at": moved,
 			"work_token": "", "job_id": 0,
 		})
 		if failed.Error != nil || failed.RowsAffected == 0 {
 			return failed.Error
 		}
 		rows[0].UpdatedAt = moved
-		return s.announce(tx, webhooks.TranscriptionFailed, rows[0], map[string]any{"error": message})
+		return s.announce(tx, f.event, rows[0], map[string]any{"error": cutTo(f.message, maxEventError)})
 	})
 	if err != nil {
 		return fmt.Errorf("fail recording %d: %w", id, err)
 	}
-	s.Logger.ErrorContext(ctx, "transcription failed", "recording", id, "code", code, "error", cause.Error())
+	s.Logger.ErrorContext(ctx, "a recording failed", "recording", id, "event", f.event, "code", f.code, "error", f.cause.Error())
 	return nil
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/stenometer/stenometer/budgets"
 	"github.com/stenometer/stenometer/idempotency"
 	"github.com/stenometer/stenometer/jobs"
+	"github.com/stenometer/stenometer/llm"
 	"github.com/stenometer/stenometer/media"
 	"github.com/stenometer/stenometer/models"
 	"github.com/stenometer/stenometer/problems"
@@ -48,6 +49,12 @@ type Options struct {
 	Queue       *jobs.Jobs
 	Media       *media.Media
 	Transcriber *speech.Transcriber
+	// Text is the way to the text model.
+	Text *llm.Adapter
+	// AutoSummaries lets recordings be summarized by themselves, unless their account does not want that.
+	AutoSummaries bool
+	// TextBounds bounds what text models are asked.
+	TextBounds TextBounds
 	// Purses pay for work that no request waits for.
 	Purses budgets.Purses
 	// Slots bounds how many recordings of one organization are at work at once, Allowance charges work that no

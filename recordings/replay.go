@@ -59,6 +59,13 @@ func (s *Recordings) bind(tx *gorm.DB, row *models.Recording, key, fingerprint s
 
 // replay answers an upload by the recording that an earlier one of the same key and bytes has made, as it is now.
 func (s *Recordings) replay(ctx context.Context, p auth.Principal, id int64) (Uploaded, error) {
+	told, err := s.told(ctx, p, id)
+	told.Replayed = true
+	return told, err
+}
+
+// told is a recording as the answer to its upload tells of it.
+func (s *Recordings) told(ctx context.Context, p auth.Principal, id int64) (Uploaded, error) {
 	db := s.db.Read.WithContext(ctx)
 	row, err := s.owned(db, p, id)
 	if err != nil {
@@ -72,7 +79,7 @@ func (s *Recordings) replay(ctx context.Context, p auth.Principal, id int64) (Up
 	if err := attach(db, p, shown); err != nil {
 		return Uploaded{}, err
 	}
-	told := Uploaded{Recording: shown[0], Replayed: true}
+	told := Uploaded{Recording: shown[0]}
 	if err := at.tell(db, p, &told); err != nil {
 		return Uploaded{}, unavailable("read where the recording is", err)
 	}

@@ -118,6 +118,30 @@ func TestUploadsAtOnceWithOneKeyMakeOneRecording(t *testing.T) {
 	})
 }
 
+// The same of a request to summarize: a second attempt finds the job, also when the summary is there by then (H-010).
+func TestASummaryIsQueuedOncePerRequest(t *testing.T) {
+	t.Parallel()
+	r, _ := newTextRig(t, sqliteURL(t), "", nil)
+	id := r.talk(3)
+	claim := func() context.Context {
+		t.Helper()
+		claim, err := r.keys.Claim(t.Context(), r.user.ID, "k", strings.Repeat("a", 64), id, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return idempotency.With(t.Context(), claim)
+	}
+	job, err := r.recordings.Summarize(claim(), r.owner, r.purse, id, recordings.Instructions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.rest(id, recordings.StatusCompleted)
+	again, err := r.recordings.Summarize(claim(), r.owner, r.purse, id, recordings.Instructions{})
+	if row, _ := r.row(id); err != nil || again != job || row.Status != recordings.StatusCompleted {
+		t.Errorf("job %d, then %d, %v: the recording is %s", job, again, err, row.Status)
+	}
+}
+
 // A request to transcribe whose process died between the job and the answer finds its job when it is sent again,
 // also when that one has ended by then: nothing is transcribed and paid for twice.
 func TestATranscriptionIsQueuedOncePerRequest(t *testing.T) {

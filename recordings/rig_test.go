@@ -69,6 +69,8 @@ type rig struct {
 type settings struct {
 	recordings recordings.Options
 	jobs       jobs.Options
+	speech     speech.TranscriberOptions
+	prices     string        // beside those that are built in
 	ai         []limits.Rate // of each account
 	slots      int
 }
@@ -126,12 +128,13 @@ func (r *rig) join(s *settings, logger *slog.Logger) {
 	s.recordings.Queue, s.recordings.Media = r.jobs, toolbox
 	r.keys = idempotency.New(r.db, idempotency.Options{Life: 24 * time.Hour, Now: s.recordings.Now, SweepEvery: time.Hour, Logger: logger})
 	s.recordings.Keys = r.keys
-	s.recordings.Transcriber = speech.NewTranscriber(r.engine, toolbox, speech.TranscriberOptions{TempDir: s.recordings.TempDir, Logger: logger})
+	s.speech.TempDir, s.speech.Logger = s.recordings.TempDir, logger
+	s.recordings.Transcriber = speech.NewTranscriber(r.engine, toolbox, s.speech)
 	s.recordings.Slots = jobs.NewSlots(r.limits, s.slots, s.recordings.SlotLife)
 	figures := authtest.NoFigures()
 	figures[limits.UserAI] = s.ai
 	s.recordings.Allowance = jobs.NewAllowance(r.limits, limits.NewInForce(figures, nil))
-	r.budgets = budgetstest.New(r.t, r.db, "", nil)
+	r.budgets = budgetstest.New(r.t, r.db, s.prices, nil)
 	s.recordings.Purses = r.budgets.Purses()
 	r.recordings = recordings.New(r.db, s.recordings)
 	recordings.RegisterWorkers(r.jobs, r.recordings)
@@ -341,7 +344,7 @@ type engine struct {
 }
 
 func (*engine) Describe() speech.Description {
-	return speech.Description{Connector: "scripted", Takes: speech.Takes{Any: true}, Form: media.WAV()}
+	return speech.Description{Connector: "scripted", Provider: "scripted", Model: "m", AnyModel: true, Takes: speech.Takes{Any: true}, Form: media.WAV()}
 }
 
 func (e *engine) Transcribe(ctx context.Context, audio speech.Audio, request speech.Request) (speech.Answer, error) {

@@ -105,8 +105,8 @@ func TestSubtitlesNeedTimes(t *testing.T) {
 	}
 }
 
-// Both forms are read back by a parser that is not ours: every cue, at its time, in its order, for a recording of
-// more than three hours.
+// H-065, H-066: both forms are read back by a parser that is not ours: every cue, at its time, in its order, for a
+// recording of more than three hours, and of more than a hundred.
 func TestSubtitlesAreReadBackByFFprobe(t *testing.T) {
 	t.Parallel()
 	ffprobe, err := exec.LookPath("ffprobe")
@@ -117,7 +117,8 @@ func TestSubtitlesAreReadBackByFFprobe(t *testing.T) {
 	for start := 0.0; start < 11_100; start += 373.3337 {
 		segments = append(segments, said(start, start+1.5, "Speaker & <Co>", "line "+strconv.Itoa(len(segments))+" --> on\nsecond line"))
 	}
-	segments = append(segments, said(59.9995+11_100, 11_162, "", "carried"), said(36_000.5, 36_001, "", "late"))
+	segments = append(segments, said(59.9995+11_100, 11_162, "", "carried"), said(36_000.5, 36_001, "", "late"),
+		said(100*3600+61.001, 100*3600+62, "", "very late"))
 	transcript := transcriptOf(segments...)
 	for extension, render := range map[string]func() (string, error){"srt": transcript.SRT, "vtt": transcript.VTT} {
 		t.Run(extension, func(t *testing.T) {

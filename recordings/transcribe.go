@@ -3,6 +3,9 @@ package recordings
 import (
 	"context"
 	"fmt"
+	"math"
+	"slices"
+	"time"
 
 	"gorm.io/gorm"
 
@@ -16,7 +19,8 @@ import (
 // Transcribe queues a new transcription of a recording of the caller's own and gives the job's id. Hints that are
 // given replace the recording's; the present transcript, summary and events are gone at once, as the contract has it.
 // The request was charged by the guard, so that the job charges nothing. A recording that waits or is worked on is an
-// invalid_state, one without audio not_found.
+// invalid_state, one without audio not_found; one for which the budget has no room is budget_exceeded, and nothing is
+// changed.
 func (s *Recordings) Transcribe(
 	ctx context.Context, p auth.Principal, purse budgets.Purse, id int64, hints Hints,
 ) (jobID int64, err error) {
@@ -26,6 +30,9 @@ func (s *Recordings) Transcribe(
 	}
 	if made, ok := idempotency.Made(ctx, id); ok {
 		return made, nil // by an attempt of this very request that did not come to answer
+	}
+	if err := s.affords(ctx, p, purse, id, hints); err != nil {
+		return 0, err
 	}
 	err = s.db.Transaction(ctx, func(tx *gorm.DB) error {
 		// Locked, lest the audio be removed between the look at it and the job for it.
@@ -51,6 +58,29 @@ func (s *Recordings) Transcribe(
 	return jobID, nil
 }
 
+// affords refuses a transcription for which there is no room now, where it can be told: of a recording that rests, has
+// its audio and was measured.
+func (s *Recordings) affords(ctx context.Context, p auth.Principal, purse budgets.Purse, id int64, hints Hints) error {
+	row, err := s.owned(s.db.Read.WithContext(ctx), p, id)
+	if err != nil {
+		return err
+	}
+	if row.AudioDuration == nil || row.AudioDeletedAt != nil || slices.Contains(unfinished(), row.Status) {
+		return nil
+	}
+	applyHints(&row, hints)
+	at, err := placedAt(s.db.Read.WithContext(ctx), row)
+	if err != nil {
+		return unavailable("read the tags and the folder", err)
+	}
+	length := time.Duration(math.Round(*row.AudioDuration * float64(time.Second)))
+	err = s.Transcriber.Affords(ctx, purse.About(id), length, requestOf(withDefaults(row, at.tags, at.folder)))
+	if err != nil {
+		return unavailable("look into the budget", err)
+	}
+	return nil
+}
+
 // requeue moves the row to QUEUED if it rests, whoever else tries the same, and takes its old results away.
 func (s *Recordings) requeue(tx *gorm.DB, row *models.Recording, hints Hints) error {
 	applyHints(row, hints)
@@ -59,7 +89,7 @@ func (s *Recordings) requeue(tx *gorm.DB, row *models.Recording, hints Hints) er
 		UpdateColumns(map[string]any{
 			"status": StatusQueued, "work_token": "", "ai_charged": true,
 			"error_message": nil, "error_code": nil, "summary": nil, "completed_at": nil,
-			"processing_seconds": nil, "transcription_duration_seconds": nil,
+			"processing_seconds": nil, "transcription_duration_seconds": nil, "summarization_duration_seconds": nil,
 			"language": row.Language, "hotwords": row.Hotwords, "initial_prompt": row.InitialPrompt, "model": row.Model,
 			"min_speakers": row.MinSpeakers, "max_speakers": row.MaxSpeakers,
 			"updated_at": later(row.UpdatedAt, s.moment()),

@@ -90,7 +90,8 @@ func (r *rig) assign(p auth.Principal, id int64, pairs ...string) (recordings.Re
 	for i := 0; i < len(pairs); i += 2 {
 		said = append(said, recordings.Assignment{Label: pairs[i], Name: pairs[i+1]})
 	}
-	return r.recordings.AssignSpeakers(context.Background(), p, id, nil, said)
+	recording, _, err := r.recordings.AssignSpeakers(context.Background(), p, id, nil, said, false)
+	return recording, err
 }
 
 func (r *rig) mustAssign(id int64, pairs ...string) recordings.Recording {

@@ -152,13 +152,13 @@ func (s *Recordings) newRow(p auth.Principal, file *incoming, said about, info m
 	row := models.Recording{
 		OrganizationID: p.OrganizationID(), UserID: p.UserID(),
 		Title: &said.title, TitleByUser: said.title != "",
-		Participants: said.participants, Notes: said.notes, MeetingDate: said.meetingDate,
+		Participants: said.participants, Notes: said.notes, MeetingDate: said.meetingDate, PromptVariables: said.variables,
 		Status: StatusQueued, OriginalFilename: &file.name, MimeType: &info.MIME,
 		FileSize: file.size, SHA256: file.sum(), StorageKey: file.key,
 		IsInbox: true, CreatedAt: now, UpdatedAt: now,
 	}
 	if said.title == "" {
-		placeholder := shorten("Recording - "+file.name, maxTitle)
+		placeholder := shorten(placeholderTitle+file.name, maxTitle)
 		row.Title = &placeholder
 	}
 	// Recorders with an unset clock write the beginning of their epoch; that is no date.

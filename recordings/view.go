@@ -20,6 +20,7 @@ type Recording struct {
 	OriginalFilename     *string
 	Hotwords             *string
 	InitialPrompt        *string
+	PromptVariables      map[string]string
 	ErrorMessage         *string
 	ErrorCode            *string
 	MimeType             *string
@@ -37,6 +38,7 @@ type Recording struct {
 	ExternalRefs         []ExternalRef
 	ProcessingSeconds    *float64
 	TranscriptionSeconds *int64
+	SummarizationSeconds *int64
 	HasTranscript        bool // in lists
 	HasSummary           bool // in lists, which do not load the summary
 	CompletedAt          *time.Time
@@ -53,7 +55,8 @@ func view(p auth.Principal, row models.Recording) Recording {
 		MeetingDate: row.MeetingDate, IsInbox: row.IsInbox, IsHighlighted: row.IsHighlighted, IsArchived: row.IsArchived,
 		FolderID:          row.FolderID,
 		ProcessingSeconds: row.ProcessingSeconds, TranscriptionSeconds: row.TranscriptionDurationSeconds,
-		CompletedAt: row.CompletedAt, CreatedAt: row.CreatedAt, UpdatedAt: row.UpdatedAt,
+		SummarizationSeconds: row.SummarizationDurationSeconds,
+		CompletedAt:          row.CompletedAt, CreatedAt: row.CreatedAt, UpdatedAt: row.UpdatedAt,
 	}
 	if !shown.AudioAvailable {
 		shown.AudioDuration = nil
@@ -62,6 +65,7 @@ func view(p auth.Principal, row models.Recording) Recording {
 		shown.Title, shown.Participants, shown.Notes, shown.Summary = row.Title, row.Participants, row.Notes, row.Summary
 		shown.OriginalFilename = row.OriginalFilename
 		shown.Hotwords, shown.InitialPrompt = row.Hotwords, row.InitialPrompt
+		shown.PromptVariables = variablesOf(row)
 		if row.Status == StatusFailed {
 			shown.ErrorMessage = row.ErrorMessage
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/stenometer/stenometer/jobs"
 	"github.com/stenometer/stenometer/media"
 	"github.com/stenometer/stenometer/models"
+	"github.com/stenometer/stenometer/problems"
 	"github.com/stenometer/stenometer/speech"
 )
 
@@ -19,10 +20,11 @@ type hopeless struct{ error }
 
 func (h hopeless) Unwrap() error { return h.error }
 
-// permanent reports whether trying again cannot help.
+// permanent reports whether trying again cannot help. A budget without room is: whoever raises it starts the work again,
+// nothing does so by itself, also where only the holds of other work are in the way.
 func permanent(err error) bool {
 	var mark hopeless
-	return errors.As(err, &mark) || speech.Permanent(err)
+	return errors.As(err, &mark) || speech.Permanent(err) || problems.Is(err, problems.BudgetExceeded)
 }
 
 // reason tells the owner why a transcription failed: a stable code and our own words.
@@ -31,6 +33,8 @@ func reason(err error) (code, message string) {
 	switch {
 	case errors.As(err, &failure):
 		return string(failure.Kind), failure.Error()
+	case problems.Is(err, problems.BudgetExceeded):
+		return problems.BudgetExceeded.Code(), problems.Of(err).Message
 	case errors.Is(err, errAudioGone):
 		return "audio_missing", "The audio is not in the file storage any more."
 	case errors.Is(err, media.ErrTooLong):

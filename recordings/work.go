@@ -10,9 +10,11 @@ import (
 	"github.com/riverqueue/river"
 	"gorm.io/gorm"
 
+	"github.com/stenometer/stenometer/budgets"
 	"github.com/stenometer/stenometer/jobs"
 	"github.com/stenometer/stenometer/media"
 	"github.com/stenometer/stenometer/models"
+	"github.com/stenometer/stenometer/speech"
 	"github.com/stenometer/stenometer/webhooks"
 )
 
@@ -32,6 +34,10 @@ const (
 	storageWait = 5 * time.Second
 )
 
+// providerPatience is how long a job waits, from its beginning, whenever the service says for how long it is busy. Later
+// such an answer is a failed attempt like others: a service that is never free must not keep a recording for ever.
+const providerPatience = 24 * time.Hour
+
 // errNotWanted ends work early: the recording is gone, or another worker has it.
 var errNotWanted = errors.New("the work is not wanted any more")
 
@@ -40,6 +46,7 @@ var _ jobs.GivesUp[TranscribeArgs] = (*Transcription)(nil)
 // RegisterWorkers tells the queue who works the jobs of recordings.
 func RegisterWorkers(queue *jobs.Jobs, s *Recordings) {
 	jobs.Register(queue, &Transcription{service: s})
+	jobs.Register(queue, &Summarization{service: s})
 	jobs.Register(queue, &Eraser{service: s})
 	jobs.Register(queue, &Spreader{service: s})
 }
@@ -84,10 +91,11 @@ func (w *Transcription) Work(ctx context.Context, job *river.Job[TranscribeArgs]
 	}
 	began := s.Now()
 	working, stop := s.watch(ctx, slot, row.ID, token)
-	result, err := s.transcribe(working, &row, token)
+	purse := s.Purses.Of(budgets.Payer{OrganizationID: row.OrganizationID, UserID: row.UserID, TokenID: job.Args.TokenID, RecordingID: row.ID})
+	result, err := s.transcribe(working, purse, &row, token)
 	stop()
 	if err == nil {
-		err = s.finish(ctx, row, token, began, result)
+		err = s.finish(ctx, row, job.Args.TokenID, token, began, result)
 	}
 	switch {
 	case errors.Is(err, errNotWanted), errors.Is(context.Cause(working), errNotWanted):
@@ -97,12 +105,17 @@ func (w *Transcription) Work(ctx context.Context, job *river.Job[TranscribeArgs]
 	case permanent(err):
 		return river.JobCancel(err)
 	}
+	if wait := speech.Wait(err); wait > 0 && s.Now().Sub(job.CreatedAt) < providerPatience {
+		s.Logger.InfoContext(ctx, "the speech service asks to wait; the recording does", "recording", row.ID, "wait", wait)
+		return river.JobSnooze(wait)
+	}
 	return err
 }
 
 // GaveUp is told when there will be no further attempt: the recording fails, with its reason.
 func (w *Transcription) GaveUp(ctx context.Context, job *river.Job[TranscribeArgs], cause error) error {
-	return w.service.fail(ctx, job.Args.RecordingID, job.ID, cause)
+	code, message := reason(cause)
+	return w.service.fail(ctx, job.Args.RecordingID, job.ID, failure{webhooks.TranscriptionFailed, code, message, cause})
 }
 
 // waiting finds the recording whose present job this is.
@@ -119,7 +132,10 @@ func (s *Recordings) waiting(ctx context.Context, id, jobID int64) (models.Recor
 	return rows[0], nil
 }
 
-func unfinished() []string { return []string{StatusPending, StatusQueued, StatusProcessing} }
+// unfinished are the states of recordings that have a job, of whichever kind.
+func unfinished() []string {
+	return []string{StatusPending, StatusQueued, StatusProcessing, StatusSummarizing}
+}
 
 // charge takes one unit of the AI limits for a transcription that no request was charged for. The claim that
 // follows notes it, so that no later attempt charges again.

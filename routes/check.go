@@ -49,6 +49,9 @@ func (t *Table) check(row Row) {
 	if spends := row.Price != (budgets.Price{}); spends != (row.Door == DoorPaid || row.Later) || row.Door == DoorUpload && !row.Later {
 		fail("a paid row and an upload name their price, others only as Later")
 	}
+	if row.Administers != (auth.Verb{}) && (row.Door != DoorToken || row.Category != auth.CategoryWrite) {
+		fail("a row of administration is a token row that is counted as writing")
+	}
 	if row.Category == auth.CategoryProcess && row.Door != DoorPaid {
 		fail("a row that starts paid work is a paid row")
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/swaggest/openapi-go"
 	"github.com/swaggest/openapi-go/openapi31"
 
+	"github.com/stenometer/stenometer/auth"
 	"github.com/stenometer/stenometer/problems"
 )
 
@@ -26,6 +27,8 @@ type problem struct {
 	MaxFieldBytes      *int             `json:"max_field_bytes,omitempty"`
 	MaxIDs             *int             `json:"max_ids,omitempty"`
 	MaxTokens          *int             `json:"max_tokens,omitempty"`
+	MaxItems           *int             `json:"max_items,omitempty"`
+	MaxInputChars      *int             `json:"max_input_chars,omitempty"`
 	MaxSizeMB          *float64         `json:"max_size_mb,omitempty"`
 	EffectiveLimitMB   *float64         `json:"effective_limit_mb,omitempty"`
 	AudioOnlyMode      *bool            `json:"audio_only_mode,omitempty"`
@@ -36,6 +39,12 @@ type problem struct {
 	RetryAfter         *int             `json:"retry_after,omitempty"`
 	Ignored            *IgnoredOnUpload `json:"ignored,omitempty"`
 	TagIDs             []any            `json:"tag_ids,omitempty"`
+	Spent              *float64         `json:"spent,omitempty" description:"Of budget_exceeded, like the five that follow: what the month's budget has spent."`
+	Held               *float64         `json:"held,omitempty"`
+	Budget             *float64         `json:"budget,omitempty"`
+	Unit               *string          `json:"unit,omitempty"`
+	Scope              *string          `json:"scope,omitempty" description:"Whose budget it is: organization or account."`
+	ResetsAt           *string          `json:"resets_at,omitempty"`
 	RequestID          *string          `json:"request_id,omitempty"`
 }
 
@@ -133,6 +142,9 @@ func doorRefusals(row Row) []problems.Kind {
 		}
 		if row.Door == DoorAccount || len(scopeNames(row.Scopes)) > 0 {
 			kinds = append(kinds, problems.InsufficientScope)
+		}
+		if row.Administers != (auth.Verb{}) {
+			kinds = append(kinds, problems.InsufficientPermission)
 		}
 	}
 	if row.Idempotent {

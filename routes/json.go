@@ -34,6 +34,34 @@ func DecodeJSON(c echo.Context, dst any) error {
 	return decode(body, dst)
 }
 
+// DecodeStrictJSON is DecodeJSON for rows of administration: a member that is not known is 400 and named, so that nobody
+// believes that it was set.
+func DecodeStrictJSON(c echo.Context, dst any) error {
+	if err := mustBeJSON(c.Request()); err != nil {
+		return err
+	}
+	body, err := io.ReadAll(c.Request().Body)
+	if err != nil {
+		return err
+	}
+	if err := decode(body, dst); err != nil {
+		return err
+	}
+	strict := json.NewDecoder(bytes.NewReader(body))
+	strict.DisallowUnknownFields()
+	if err := strict.Decode(dst); err != nil {
+		_, field, _ := strings.Cut(err.Error(), "unknown field ")
+		if runes := []rune(field); len(runes) > maxShownField {
+			field = string(runes[:maxShownField]) + "…"
+		}
+		return problems.New(problems.InvalidParameter, "The body has a member that is not known here: %s. Nothing was changed.", field).Because(err)
+	}
+	return nil
+}
+
+// maxShownField is how much of the name of an unknown member is told.
+const maxShownField = 100
+
 // DecodeOptionalJSON is DecodeJSON for a row whose fields are all optional: a request without a body leaves dst
 // as it is, whatever its Content-Type. Only reading tells that a body of undeclared length has nothing in it.
 func DecodeOptionalJSON(c echo.Context, dst any) error {

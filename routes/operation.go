@@ -56,12 +56,14 @@ const (
 	GroupTokens     Group = "API tokens"
 	GroupAccount    Group = "Account"
 	GroupServer     Group = "Server"
+
+	GroupAdministration Group = "Administration"
 )
 
 // groups lists the headings in their order.
 func groups() []Group {
 	return []Group{
 		GroupRecordings, GroupTranscript, GroupProcessing, GroupSearch, GroupTags, GroupFolders, GroupSpeakers,
-		GroupReferences, GroupShares, GroupEvents, GroupTokens, GroupAccount, GroupServer,
+		GroupReferences, GroupShares, GroupEvents, GroupTokens, GroupAccount, GroupServer, GroupAdministration,
 	}
 }

@@ -45,6 +45,15 @@ func Later(work budgets.Deferred) Option {
 	return func(s *rowSpec) { s.later = work }
 }
 
+// Administration is for rows of administrators: the caller's role must have the verb, and a token the mark besides its
+// scope.
+func Administration(verb auth.Verb) Option {
+	if verb == (auth.Verb{}) {
+		panic("routes: a row of administration names its verb")
+	}
+	return func(s *rowSpec) { s.guard.Administers = verb }
+}
+
 // LongAnswer is for rows that send files: the answer may take longer than a JSON handler may.
 func LongAnswer() Option { return func(s *rowSpec) { s.longAnswer = true } }
 

@@ -32,6 +32,8 @@ type shownRow struct {
 	SpendsLater bool   `json:"spends_later,omitempty"`
 	// Idempotent rows work a request with an Idempotency-Key once.
 	Idempotent bool `json:"idempotent,omitempty"`
+	// Administers is the verb that the caller's role must have; empty for rows that are not of administration.
+	Administers string `json:"administers,omitempty"`
 }
 
 type shownLimit struct {
@@ -59,6 +61,9 @@ func (t *Table) WriteText(w io.Writer) error {
 			fmt.Fprintf(columns, "\t  can start paid work, %s, and is never refused for money\n", r.Spends)
 		case r.Spends != "":
 			fmt.Fprintf(columns, "\t  spends, %s: 402 when nothing is left\n", r.Spends)
+		}
+		if r.Administers != "" {
+			fmt.Fprintf(columns, "\t  administration, %s: 403 for roles without the verb and tokens without the mark\n", r.Administers)
 		}
 		if r.Idempotent {
 			fmt.Fprintf(columns, "\t  works a request with an Idempotency-Key once\n")
@@ -100,7 +105,7 @@ func show(row Row) shownRow {
 	r := shownRow{
 		Method: row.Method, Path: row.Path, Door: row.Door, Category: row.Category,
 		Scopes: []string{}, Limits: []shownLimit{}, BodyBytes: row.Body, Enter: enter(row), Weighs: row.Weighs, Idempotent: row.Idempotent,
-		Spends: row.Price.Name(), SpendsLater: row.Later,
+		Spends: row.Price.Name(), SpendsLater: row.Later, Administers: row.Administers.Name(),
 	}
 	for _, scope := range row.Scopes {
 		r.Scopes = append(r.Scopes, scope.Name())
@@ -124,6 +129,9 @@ func enter(row Row) string {
 	case DoorToken, DoorUpload, DoorPaid:
 		if row.Scopes[0] == auth.AnyToken {
 			return "any valid token or session"
+		}
+		if row.Administers != (auth.Verb{}) {
+			return "a token with the scope and the mark of administration, or a session, of a role that may " + row.Administers.Name()
 		}
 	}
 	return "a token with the scope, or a session"

@@ -97,6 +97,8 @@ type Row struct {
 	Scopes []auth.Scope
 	// Category is empty for public rows.
 	Category auth.Category
+	// Administers is the verb of a row of administration; zero for others.
+	Administers auth.Verb
 	// Stack is every limit that the guard takes, in the order in which ties are settled.
 	Stack []auth.Stacked
 	// Taken are limits that the story takes itself, with their figures.

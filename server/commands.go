@@ -94,6 +94,7 @@ func createToken(ctx context.Context, call Invocation, arguments []string) error
 	name := flags.String("name", "", "what the token is for")
 	scopes := flags.String("scopes", "", "comma-separated scopes; full without")
 	days := flags.Int64("expires-in-days", 0, "0 never expires")
+	administration := flags.Bool("admin", false, "may administer too, as its owner's role may")
 	if err := parse(call, flags, arguments); err != nil {
 		return err
 	}
@@ -117,7 +118,7 @@ func createToken(ctx context.Context, call Invocation, arguments []string) error
 		UserID:        user.ID,
 		Name:          name,
 		Scopes:        splitScopes(*scopes),
-		ExpiresInDays: *days,
+		ExpiresInDays: *days, Administration: *administration,
 	})
 	if err != nil {
 		return err

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/netip"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -30,7 +31,8 @@ var demoText string
 const demoPatience = 5 * time.Minute
 
 // demo runs the main job end to end on embedded defaults: a real recording goes in through the guarded API, its
-// transcript comes out, and a client that asks too often is told to wait. Every step is checked; one that does not
+// transcript, a summary and an answer come out with their bill, a question beyond the budget is refused, and a client
+// that asks too often is told to wait. Every step is checked; one that does not
 // hold is an error. It stays up afterwards unless --exit is given.
 func demo(ctx context.Context, call Invocation, arguments []string) error {
 	flags := flag.NewFlagSet("demo", flag.ContinueOnError)
@@ -66,7 +68,18 @@ func demo(ctx context.Context, call Invocation, arguments []string) error {
 // that the steps can be read; unless the caller chose. What would lead away from the embedded parts is left out: the
 // demo makes an account, which has no place in a real database. remove takes the folder away again.
 func demoEnvironment(environment []string) (changed []string, remove func(), err error) {
-	changed, remove = slices.DeleteFunc(slices.Clone(environment), leadsAway), func() {}
+	changed = slices.DeleteFunc(slices.Clone(environment), leadsAway)
+	own, err := os.MkdirTemp("", "stenometer-demo-")
+	if err != nil {
+		return nil, nil, fmt.Errorf("making the demo's folder: %w", err)
+	}
+	remove = func() { _ = os.RemoveAll(own) }
+	prices := filepath.Join(own, "prices.yaml")
+	if err := os.WriteFile(prices, demoPrices, 0o600); err != nil {
+		remove()
+		return nil, nil, fmt.Errorf("writing the demo's prices: %w", err)
+	}
+	changed = append(changed, "PRICES_FILE="+prices)
 	chosen := func(name string) bool {
 		return slices.ContainsFunc(environment, func(entry string) bool {
 			return strings.HasPrefix(entry, name+"=") && len(entry) > len(name)+1
@@ -79,12 +92,7 @@ func demoEnvironment(environment []string) (changed []string, remove func(), err
 		changed = append(changed, "LOG_LEVEL=warn")
 	}
 	if !chosen("DATA_DIR") {
-		folder, err := os.MkdirTemp("", "stenometer-demo-")
-		if err != nil {
-			return nil, nil, fmt.Errorf("making the demo's data folder: %w", err)
-		}
-		changed = append(changed, "DATA_DIR="+folder)
-		remove = func() { _ = os.RemoveAll(folder) }
+		changed = append(changed, "DATA_DIR="+filepath.Join(own, "data"))
 	}
 	return changed, remove, nil
 }
@@ -92,8 +100,9 @@ func demoEnvironment(environment []string) (changed []string, remove func(), err
 // leadsAway reports whether a setting would have the demo use something else than what is embedded.
 func leadsAway(entry string) bool {
 	name, _, _ := strings.Cut(entry, "=")
-	return slices.Contains([]string{"DATABASE_URL", "FILE_STORAGE_URL", "RATELIMIT_STORAGE_URI"}, name) ||
-		strings.HasPrefix(name, "TRANSCRIPTION_") || strings.HasPrefix(name, "ASR_")
+	return slices.Contains([]string{
+		"DATABASE_URL", "FILE_STORAGE_URL", "RATELIMIT_STORAGE_URI", "PRICES_FILE", "AI_MONTHLY_BUDGET_USD", "AUTO_SUMMARIZATION",
+	}, name) || strings.HasPrefix(name, "TRANSCRIPTION_") || strings.HasPrefix(name, "ASR_") || strings.HasPrefix(name, "TEXT_MODEL_")
 }
 
 // reachable is an address of the listener that a client on this machine can use: one that listens everywhere names no
@@ -113,7 +122,7 @@ func demoSteps(ctx context.Context, out io.Writer, running *Running, cfg *config
 	client := &demoClient{address: "http://" + reachable(running.Address()), http: demoHTTP()}
 	fmt.Fprintf(out, "server       %s (data in %s)\n", client.address, cfg.DataDir)
 
-	token, spare, err := demoAccount(ctx, running)
+	userID, token, spare, err := demoAccount(ctx, running)
 	if err != nil {
 		return err
 	}
@@ -138,6 +147,9 @@ func demoSteps(ctx context.Context, out io.Writer, running *Running, cfg *config
 	if err := printComparison(out, segments); err != nil {
 		return err
 	}
+	if err := demoMoney(ctx, out, client, running, userID, id); err != nil {
+		return err
+	}
 	if err := client.exhaust(ctx, out, cfg.TokenRateRead); err != nil {
 		return err
 	}
@@ -152,25 +164,25 @@ func demoSteps(ctx context.Context, out io.Writer, running *Running, cfg *config
 
 // demoAccount makes the demo's account and two tokens, beside the running server as the commands do: one that the steps
 // use up, and a spare one for the person who watches.
-func demoAccount(ctx context.Context, running *Running) (token, spare string, err error) {
+func demoAccount(ctx context.Context, running *Running) (userID int64, token, spare string, err error) {
 	s := running.Server()
 	if s == nil {
-		return "", "", running.Wait()
+		return 0, "", "", running.Wait()
 	}
 	user, err := s.accounts.Create(ctx, accounts.NewUser{
 		Email: "demo-" + strings.ToLower(rand.Text()) + "@example.org", Username: "demo-" + rand.Text(),
 		Password: rand.Text(), Role: "editor",
 	})
 	if err != nil {
-		return "", "", fmt.Errorf("making the demo's account: %w", err)
+		return 0, "", "", fmt.Errorf("making the demo's account: %w", err)
 	}
 	plain := make([]string, 2)
 	for i, name := range []string{"demo", "spare"} {
 		if plain[i], _, err = s.tokens.Create(ctx, tokens.Wish{UserID: user.ID, Name: &name}); err != nil {
-			return "", "", fmt.Errorf("making the demo's tokens: %w", err)
+			return 0, "", "", fmt.Errorf("making the demo's tokens: %w", err)
 		}
 	}
-	return plain[0], plain[1], nil
+	return user.ID, plain[0], plain[1], nil
 }
 
 // printComparison shows what was heard beside what was said and fails when nothing of use was heard.

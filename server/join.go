@@ -19,6 +19,7 @@ import (
 	"github.com/stenometer/stenometer/idempotency"
 	"github.com/stenometer/stenometer/jobs"
 	"github.com/stenometer/stenometer/limits"
+	"github.com/stenometer/stenometer/llm"
 	"github.com/stenometer/stenometer/media"
 	"github.com/stenometer/stenometer/orgs"
 	"github.com/stenometer/stenometer/outbound"
@@ -28,6 +29,7 @@ import (
 	"github.com/stenometer/stenometer/tokens"
 	tokenhandlers "github.com/stenometer/stenometer/tokens/handlers"
 	"github.com/stenometer/stenometer/web"
+	"github.com/stenometer/stenometer/webhooks"
 )
 
 const (
@@ -57,10 +59,14 @@ func (s *Server) join() error {
 	if err != nil {
 		return fmt.Errorf("choosing the speech engine: %w", err)
 	}
+	writer, err := llm.New(s.textOptions())
+	if err != nil {
+		return fmt.Errorf("choosing the text engine: %w", err)
+	}
 	if err := s.joinJobs(); err != nil {
 		return err
 	}
-	if err := s.joinBudgets(engine.Describe()); err != nil {
+	if err := s.joinBudgets(engine.Describe(), writer.Describe()); err != nil {
 		return err
 	}
 	s.figures = orgs.NewFigures(s.db, orgs.FiguresOptions{PollEvery: s.config.CredentialPoll, Logger: logger})
@@ -68,12 +74,12 @@ func (s *Server) join() error {
 	s.tokens = tokens.New(s.db, s.tokenOptions())
 	s.accounts = accounts.New(s.db, accountOptions(s.config, s.now, logger))
 	transcriber := speech.NewTranscriber(engine, toolbox, speech.TranscriberOptions{
-		TempDir: s.temporary(), Backoff: s.config.JobRetryBase, Logger: logger,
+		TempDir: s.temporary(), Backoff: s.config.JobRetryBase, Breaker: outbound.NewBreaker(s.config.ProviderPause, s.now), Logger: logger,
 	})
 	s.keys = idempotency.New(s.db, idempotency.Options{
 		Life: s.config.KeyLife, Hold: s.config.HandlerTimeout + keyMargin, SweepEvery: time.Hour, Now: s.now, Logger: logger,
 	})
-	s.recordings = recordings.New(s.db, s.recordingOptions(toolbox, transcriber))
+	s.recordings = recordings.New(s.db, s.recordingOptions(toolbox, transcriber, s.adapter(writer)))
 	s.watch = &watch{
 		db: s.db, files: filesAnswer(s.config, s.files), counts: s.counts, jobs: s.jobs, metrics: s.metrics, logger: logger, now: s.now,
 		alive: &s.alive, probeEvery: s.config.StorageProbe, sweepEvery: s.config.LimitsSweep,
@@ -95,8 +101,8 @@ func (s *Server) join() error {
 		Accounts: accounthandlers.New(s.signInOptions(addresses)),
 		Tokens:   tokenhandlers.New(s.tokens),
 		V1: v1.New(v1.Options{
-			Recordings: s.recordings, Accounts: s.accounts, Limits: guard, Addresses: addresses, PublicURL: s.config.PublicURL,
-			Engine: engine.Describe(), Version: s.program.Version, Now: s.now,
+			Recordings: s.recordings, Accounts: s.accounts, Budgets: s.budgets, Limits: guard, Addresses: addresses, PublicURL: s.config.PublicURL,
+			Engine: engine.Describe(), Text: writer.Describe(), Version: s.program.Version, Now: s.now,
 		}),
 		OpenAPI: described,
 		Web:     web.New(s.recordings),
@@ -126,7 +132,7 @@ func (s *Server) joinJobs() (err error) {
 	return nil
 }
 
-func (s *Server) joinBudgets(heard speech.Description) error {
+func (s *Server) joinBudgets(heard speech.Description, written llm.Description) error {
 	prices, err := budgets.LoadPrices(s.config.PricesFile)
 	if err != nil {
 		return fmt.Errorf("joining the budgets: %w", err)
@@ -135,8 +141,9 @@ func (s *Server) joinBudgets(heard speech.Description) error {
 		Default: s.config.MonthlyBudget.Micros(), Prices: prices,
 		Engines: map[budgets.Price]budgets.Engine{
 			budgets.Transcription: {Provider: heard.Provider, Model: heard.Model},
+			budgets.Text:          written.Engine,
 		},
-		Lease: s.config.HoldLease, SweepEvery: s.config.HoldLease / 3, Now: s.now, Logger: s.program.Logger,
+		Lease: s.config.HoldLease, SweepEvery: s.config.HoldLease / 3, Announcer: webhooks.Thresholds{}, Now: s.now, Logger: s.program.Logger,
 	})
 	return nil
 }
@@ -158,10 +165,29 @@ func (s *Server) speechOptions(toolbox *media.Media) speech.Options {
 	}
 }
 
-func (s *Server) recordingOptions(toolbox *media.Media, transcriber *speech.Transcriber) recordings.Options {
+func (s *Server) textOptions() llm.Options {
+	return llm.Options{
+		BaseURL: s.config.TextModelBaseURL.Reveal(),
+		APIKey:  s.config.TextModelAPIKey.Reveal(),
+		Model:   s.config.TextModelName,
+		Client:  outbound.Operator(s.config.TextModelTimeout),
+		Timeout: s.config.TextModelTimeout,
+		Now:     s.now,
+	}
+}
+
+func (s *Server) adapter(writer llm.Engine) *llm.Adapter {
+	return llm.NewAdapter(writer, llm.AdapterOptions{
+		Attempts: s.config.TextModelAttempts, Timeout: s.config.TextModelTimeout,
+		Breaker: outbound.NewBreaker(s.config.ProviderPause, s.now), Logger: s.program.Logger,
+	})
+}
+
+func (s *Server) recordingOptions(toolbox *media.Media, transcriber *speech.Transcriber, text *llm.Adapter) recordings.Options {
 	return recordings.Options{
 		Files: s.files, LocalPath: s.localPath(), TempDir: s.temporary(), Free: freeSpace(s.config.DataDir),
-		Keys: s.keys, Queue: s.jobs, Purses: s.budgets.Purses(), Media: toolbox, Transcriber: transcriber,
+		Keys: s.keys, Queue: s.jobs, AutoSummaries: s.config.AutoSummaries, Purses: s.budgets.Purses(), Media: toolbox, Transcriber: transcriber, Text: text,
+		TextBounds:     s.textBounds(),
 		Slots:          jobs.NewSlots(s.counts, s.config.JobsMaxConcurrentPerOrg, slotLife),
 		Allowance:      jobs.NewAllowance(s.counts.For(limits.OnProcess), s.inForce),
 		SignAudio:      signedAudio(s.config, s.files),
@@ -173,6 +199,14 @@ func (s *Server) recordingOptions(toolbox *media.Media, transcriber *speech.Tran
 		SweepInterval: s.config.SweepInterval, SweepAge: s.config.SweepAge, SweepRemove: s.config.SweepRemove,
 		ChangesSettle: s.config.ChangesSettle, TombstoneLife: s.config.TombstoneLife,
 		Now: s.now, Logger: s.program.Logger,
+	}
+}
+
+func (s *Server) textBounds() recordings.TextBounds {
+	return recordings.TextBounds{
+		InputChars: s.config.MaxInputChars, PartChars: s.config.TextPartChars, MaxParts: s.config.TextMaxParts,
+		SummaryTokens: s.config.SummaryMaxTokens, ChatTokens: s.config.ChatMaxTokens,
+		TitleTokens: s.config.TitleMaxTokens, EventTokens: s.config.EventMaxTokens,
 	}
 }
 

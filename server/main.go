@@ -36,9 +36,10 @@ func commands() []command {
 		{"migrate", "migrate", migrate},
 		{"version", "version", printVersion},
 		{"user create", "user create --email E --username U [--role admin|editor|viewer] [--org SLUG]   (password from standard input)", createUser},
-		{"token create", "token create --user EMAIL --name N [--scopes read,upload] [--expires-in-days D]", createToken},
+		{"token create", "token create --user EMAIL --name N [--scopes read,upload] [--expires-in-days D] [--admin]", createToken},
 		{"limits set", "limits set --org SLUG|--user EMAIL|--token ID LIMIT=FIGURE…   (FIGURE as in the variables, or default)", setLimits},
 		{"limits", "limits [--org SLUG|--user EMAIL|--token ID]", printLimits},
+		{"budget set", "budget set --org SLUG|--user EMAIL [--usd N|none] [--tokens N|none] [--transcription-seconds N|none]", setBudget},
 		{"routes", "routes [--json]", printRoutes},
 		{"demo", "demo [--exit]", demo},
 	}

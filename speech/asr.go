@@ -28,6 +28,7 @@ func newASR(o Options) (*asr, error) {
 			Connector: ASREndpoint,
 			Provider:  outbound.ProviderOf(o.ASRBaseURL),
 			Model:     o.Model,
+			AnyModel:  true,
 			Capabilities: Capabilities{
 				Diarization: true, SpeakerCountControl: true, Hotwords: true, InitialPrompt: true,
 				Timestamps: true, LanguageDetection: true,
@@ -41,10 +42,7 @@ func newASR(o Options) (*asr, error) {
 func (e *asr) Describe() Description { return e.description }
 
 func (e *asr) Transcribe(ctx context.Context, audio Audio, request Request) (Answer, error) {
-	model := request.Model
-	if model == "" {
-		model = e.description.Model
-	}
+	model := e.description.Asked(request)
 	body, err := e.caller.post(ctx, upload{url: e.url + "?" + e.query(request, model).Encode(), part: "audio_file", audio: audio})
 	if err != nil {
 		return Answer{}, err

@@ -11,9 +11,11 @@ import (
 	"mime/multipart"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"net/textproto"
 	"os"
 	"strconv"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -59,11 +61,16 @@ type upload struct {
 func (c caller) post(ctx context.Context, u upload) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
-	request, err := c.request(ctx, u)
+	var connected atomic.Bool
+	traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected.Store(true) }})
+	request, err := c.request(traced, u)
 	if err != nil {
-		return nil, err
+		return nil, unsent{err}
 	}
 	response, err := c.client.Do(request)
+	if err != nil && !connected.Load() {
+		return nil, unsent{c.disconnected(ctx, err)}
+	}
 	if err != nil {
 		return nil, c.disconnected(ctx, err)
 	}
@@ -203,7 +210,7 @@ func (c caller) disconnected(ctx context.Context, err error) error {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return retryable(TimedOut, 0, "The transcription service did not answer within "+c.timeout.String())
 	case errors.As(err, &path):
-		return fmt.Errorf("read the audio to send: %w", err)
+		return unsent{fmt.Errorf("read the audio to send: %w", err)} // half a request is no order
 	case errors.As(err, &certificate):
 		return retryable(Unreachable, 0, "The transcription service's certificate was not accepted")
 	case errors.As(err, &name):

@@ -40,11 +40,14 @@ func (e *embedded) Describe() Description { return e.description }
 
 func (e *embedded) Transcribe(ctx context.Context, audio Audio, request Request) (Answer, error) {
 	if language := Language(request.Language); language != "" && language != "en" {
-		return Answer{}, permanent(WrongModel, 0, "The embedded engine understands English only")
+		return Answer{}, unsent{permanent(WrongModel, 0, "The embedded engine understands English only")}
 	}
 	heard, err := e.media.Recognize(ctx, audio.Path, e.timeout)
 	if errors.Is(err, media.ErrBounds) {
 		return Answer{}, retryable(TimedOut, 0, "The embedded engine was stopped at its bounds")
+	}
+	if err != nil && ctx.Err() == nil {
+		return Answer{}, unsent{err} // a fault of this machine, or no room on it now: nobody worked
 	}
 	if err != nil {
 		return Answer{}, err

@@ -34,6 +34,8 @@ type Error struct {
 
 	message   string
 	permanent bool
+	// untried is true when the call was not made at all, because the service is left alone.
+	untried bool
 }
 
 func (e *Error) Error() string {
@@ -45,6 +47,15 @@ func (e *Error) Error() string {
 
 // Retryable reports whether the same call may succeed later.
 func (e *Error) Retryable() bool { return !e.permanent }
+
+// Wait is how long the service asked to be left alone; 0 for not at all.
+func Wait(err error) time.Duration {
+	var failure *Error
+	if !errors.As(err, &failure) || failure.permanent {
+		return 0
+	}
+	return failure.RetryAfter
+}
 
 // Permanent reports whether trying again is in vain: the service refused in a way that repeats.
 func Permanent(err error) bool {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 
@@ -20,8 +19,6 @@ type openAI struct {
 	caller      caller
 	url         string
 	description Description
-	// anyModel lets a request name any model; else it must be one of the known ones.
-	anyModel bool
 }
 
 // gpt4oModels are the models of the openai_transcribe connector.
@@ -58,7 +55,9 @@ func newOpenAI(o Options, connector string) (*openAI, error) {
 		Diarization: form.diarizes, Hotwords: form.steered, InitialPrompt: form.steered,
 		Timestamps: form.timed, LanguageDetection: true, Chunking: connector == Whisper,
 	}
+	described.AnyModel = connector == Whisper
 	if connector == GPT4oTranscribe {
+		described.Models = gpt4oModels()
 		described.MaxLength = 1400 * time.Second
 	}
 	if o.MaxBytes > 0 {
@@ -69,7 +68,7 @@ func newOpenAI(o Options, connector string) (*openAI, error) {
 	}
 	return &openAI{
 		caller: newCaller(o, o.APIKey), url: o.BaseURL + "/audio/transcriptions",
-		description: described, anyModel: connector == Whisper,
+		description: described,
 	}, nil
 }
 
@@ -94,10 +93,7 @@ func formOf(model string) form {
 
 // Transcribe asks for the detailed form first. A server that refuses it is asked once for the plain one.
 func (e *openAI) Transcribe(ctx context.Context, audio Audio, request Request) (Answer, error) {
-	model := e.description.Model
-	if request.Model != "" && (e.anyModel || slices.Contains(gpt4oModels(), request.Model)) {
-		model = request.Model
-	}
+	model := e.description.Asked(request)
 	form := formOf(model)
 	answer, err := e.ask(ctx, audio, request, model, form, form.detailed)
 	if form.detailed != "json" && refusesForm(err) {

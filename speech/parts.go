@@ -58,7 +58,7 @@ func (w *work) inParts(ctx context.Context, longest time.Duration) ([]piece, err
 // endsAll decides whether a part's failure is the whole call's: nothing has succeeded and two parts in a row, or a
 // failure that every part would meet, say that nothing will; or the service asks for a longer wait than is ours to make.
 func (w *work) endsAll(failure *Error, answered, failed int) bool {
-	return failure.RetryAfter > w.maxWait || (answered == 0 && (failed > 0 || hopeless(failure)))
+	return failure.untried || failure.RetryAfter > w.patience() || (answered == 0 && (failed > 0 || hopeless(failure)))
 }
 
 // hopeless failures are about the account, not about the audio.
@@ -89,7 +89,7 @@ func (w *work) sendPart(ctx context.Context, source Audio, start, end time.Durat
 		if err != nil {
 			return Answer{}, err
 		}
-		answer, err := w.attempt(ctx, part, w.attempts)
+		answer, err := w.attempt(ctx, part, share(start, end), w.attempts)
 		if removal := os.Remove(part.Path); removal != nil && err == nil {
 			err = fmt.Errorf("transcribe: %w", removal)
 		}
@@ -101,20 +101,20 @@ func (w *work) sendPart(ctx context.Context, source Audio, start, end time.Durat
 }
 
 // attempt calls the engine, again after a failure that may pass: up to most times, or where the service says how long
-// it is busy as often as a part is tried.
-func (w *work) attempt(ctx context.Context, audio Audio, most int) (Answer, error) {
+// it is busy as often as a part is tried. Each call counts for so much of the recording.
+func (w *work) attempt(ctx context.Context, audio Audio, counts time.Duration, most int) (Answer, error) {
 	wait := w.backoff
 	for tried := 1; ; tried++ {
-		answer, err := w.Transcriber.engine.Transcribe(ctx, audio, w.request)
+		answer, err := w.call(ctx, audio, counts)
 		var failure *Error
-		if err == nil || ctx.Err() != nil || !errors.As(err, &failure) || !failure.Retryable() {
+		if err == nil || ctx.Err() != nil || !errors.As(err, &failure) || !failure.Retryable() || failure.untried {
 			return answer, err
 		}
 		allowed := most
 		if failure.RetryAfter > 0 {
 			allowed = w.attempts
 		}
-		if tried >= allowed || failure.RetryAfter > w.maxWait {
+		if tried >= allowed || failure.RetryAfter > w.patience() {
 			return answer, err
 		}
 		w.logger.Info("an attempt at transcribing failed", "attempt", tried, "kind", failure.Kind, "status", failure.Status)

@@ -56,6 +56,7 @@ func TestEmbeddedEngineHearsSpeech(t *testing.T) {
 		t.Skip("PocketSphinx is not installed")
 	}
 	r := rig{media: m, temp: t.TempDir()}
+	r.db, r.purse = fund(t, nil)
 	audio := r.audio(t, say(t, spoken))
 	for name, longest := range map[string]time.Duration{"whole": 0, "in parts": 4 * time.Second} {
 		engine, err := speech.New(speech.Options{Media: m, MaxLength: longest})
@@ -89,6 +90,7 @@ func TestEmbeddedEngineHearsNobody(t *testing.T) {
 		t.Skip("PocketSphinx is not installed")
 	}
 	r := rig{media: m, temp: t.TempDir()}
+	r.db, r.purse = fund(t, nil)
 	engine, err := speech.New(speech.Options{Media: m})
 	if err != nil {
 		t.Fatal(err)

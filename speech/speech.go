@@ -6,6 +6,7 @@ package speech
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/stenometer/stenometer/media"
@@ -46,6 +47,9 @@ type Description struct {
 	Provider string
 	// Model is the configured model; empty when the service decides.
 	Model string
+	// AnyModel lets a request name any model in its place, Models only these.
+	AnyModel bool
+	Models   []string
 	// Quality is a sentence for operators where the engine's results need one, else empty.
 	Quality      string
 	Capabilities Capabilities
@@ -56,6 +60,14 @@ type Description struct {
 	Takes Takes
 	// Form is the format of converted files and of parts.
 	Form media.Format
+}
+
+// Asked is the model that a request is answered by, and that is paid.
+func (d Description) Asked(request Request) string {
+	if request.Model != "" && (d.AnyModel || slices.Contains(d.Models, request.Model)) {
+		return request.Model
+	}
+	return d.Model
 }
 
 // Capabilities are shown to clients, under the contract's names.

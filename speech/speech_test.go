@@ -9,7 +9,14 @@ import (
 	"testing"
 	"time"
 
+	"gorm.io/gorm"
+
+	"github.com/stenometer/stenometer/budgets"
+	"github.com/stenometer/stenometer/budgets/budgetstest"
 	"github.com/stenometer/stenometer/media"
+	"github.com/stenometer/stenometer/models"
+	"github.com/stenometer/stenometer/models/modelstest"
+	"github.com/stenometer/stenometer/outbound"
 	"github.com/stenometer/stenometer/speech"
 	"github.com/stenometer/stenometer/tests/asrtest"
 )
@@ -30,7 +37,44 @@ type rig struct {
 	service *asrtest.Server
 	media   *media.Media
 	temp    string
+	db      *models.DB
+	purse   budgets.Purse
 	*speech.Transcriber
+}
+
+// fund makes a database and a purse on it, with the prices that are built in.
+func fund(t *testing.T, change func(*budgets.Options)) (*models.DB, budgets.Purse) {
+	t.Helper()
+	db := modelstest.SQLite(t)
+	now := time.Now()
+	org := models.Organization{Slug: "o", Name: "o", TimeZone: "UTC", CreatedAt: now}
+	user := models.User{Email: "o@example.org", Username: "o", PasswordHash: "-", Role: "editor", CreatedAt: now}
+	err := db.Transaction(context.Background(), func(tx *gorm.DB) error {
+		if err := tx.Create(&org).Error; err != nil {
+			return err
+		}
+		user.OrganizationID = org.ID
+		return tx.Create(&user).Error
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return db, budgetstest.New(t, db, "", change).Purses().Of(budgets.Payer{OrganizationID: org.ID, UserID: user.ID})
+}
+
+// ledger is what the calls were charged, in their order.
+func (r rig) ledger(t *testing.T) []models.LedgerEntry {
+	t.Helper()
+	var entries []models.LedgerEntry
+	if err := r.db.Read.Order("id").Find(&entries).Error; err != nil {
+		t.Fatal(err)
+	}
+	return entries
+}
+
+// Transcribe is the Transcriber's, paid by the rig's purse.
+func (r rig) Transcribe(ctx context.Context, audio speech.Audio, request speech.Request) (speech.Transcript, error) {
+	return r.Transcriber.Transcribe(ctx, r.purse, audio, request)
 }
 
 // newRig makes an OpenAI-compatible engine unless change says otherwise.
@@ -47,7 +91,9 @@ func newRig(t *testing.T, change func(*speech.Options, *asrtest.Server)) rig {
 	}
 	r.Transcriber = speech.NewTranscriber(engine, r.media, speech.TranscriberOptions{
 		TempDir: r.temp, Backoff: time.Millisecond, MaxWait: 2 * time.Second, Logger: slog.New(slog.DiscardHandler),
+		Breaker: outbound.NewBreaker(time.Millisecond, time.Now),
 	})
+	r.db, r.purse = fund(t, nil)
 	t.Cleanup(func() {
 		if left, err := os.ReadDir(r.temp); err != nil || len(left) > 0 {
 			t.Errorf("left behind in the temp folder: %v, %v", left, err)

@@ -10,7 +10,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/stenometer/stenometer/budgets"
 	"github.com/stenometer/stenometer/media"
+	"github.com/stenometer/stenometer/outbound"
 )
 
 // TempPrefix begins the name of every folder that a Transcriber makes in its TempDir, for those who sweep what a killed
@@ -25,8 +27,11 @@ type TranscriberOptions struct {
 	Attempts int
 	// Backoff is the wait before the second attempt; it grows fourfold. Default 5 s.
 	Backoff time.Duration
-	// MaxWait bounds a wait that the service asks for; a longer one ends the call with the service's error. Default 60 s.
+	// MaxWait bounds a wait that the service asks for; a longer one ends the call with the service's error, unless a part
+	// is paid for already. Default 60 s.
 	MaxWait time.Duration
+	// Breaker leaves the service alone while it is out of order. Default one that pauses 5 s.
+	Breaker *outbound.Breaker
 	Logger  *slog.Logger
 }
 
@@ -38,6 +43,7 @@ type Transcriber struct {
 	attempts int
 	backoff  time.Duration
 	maxWait  time.Duration
+	breaker  *outbound.Breaker
 	logger   *slog.Logger
 }
 
@@ -45,7 +51,7 @@ type Transcriber struct {
 func NewTranscriber(engine Engine, m *media.Media, o TranscriberOptions) *Transcriber {
 	t := &Transcriber{
 		engine: engine, media: m, tempDir: o.TempDir,
-		attempts: o.Attempts, backoff: o.Backoff, maxWait: o.MaxWait, logger: o.Logger,
+		attempts: o.Attempts, backoff: o.Backoff, maxWait: o.MaxWait, breaker: o.Breaker, logger: o.Logger,
 	}
 	if t.attempts <= 0 {
 		t.attempts = 3
@@ -55,6 +61,9 @@ func NewTranscriber(engine Engine, m *media.Media, o TranscriberOptions) *Transc
 	}
 	if t.maxWait <= 0 {
 		t.maxWait = time.Minute
+	}
+	if t.breaker == nil {
+		t.breaker = outbound.NewBreaker(5*time.Second, time.Now)
 	}
 	if t.logger == nil {
 		t.logger = slog.Default()
@@ -71,32 +80,26 @@ func (t *Transcriber) Describe() Description { return t.engine.Describe() }
 //
 // A recording that is sent in one piece is attempted once (a service that is busy and says for how long is waited for):
 // its next attempt is the caller's, who can tell a crash from a refusal. The error is an *Error where the service is
-// the cause. Temporary files are gone when the call returns.
-func (t *Transcriber) Transcribe(ctx context.Context, audio Audio, request Request) (Transcript, error) {
+// the cause; one with a RetryAfter cost nothing. Temporary files are gone when the call returns.
+//
+// The purse pays: all of the length is held before anything is sent, or the error is budget_exceeded. An attempt that
+// was paid for in vain leaves less for those after it; where the budget has no room for them, that ends the whole.
+func (t *Transcriber) Transcribe(ctx context.Context, purse budgets.Purse, audio Audio, request Request) (Transcript, error) {
+	ctx, hold, err := purse.Hold(ctx, t.priced(audio.Length, request))
+	if err != nil {
+		return Transcript{}, fmt.Errorf("transcribe: %w", err)
+	}
+	defer hold.Close()
 	dir, err := os.MkdirTemp(t.tempDir, TempPrefix)
 	if err != nil {
 		return Transcript{}, fmt.Errorf("transcribe: make a folder for parts: %w", err)
 	}
 	defer os.RemoveAll(dir)
-	w := &work{Transcriber: t, engine: t.engine.Describe(), dir: dir, audio: audio, request: request}
+	w := &work{Transcriber: t, engine: t.engine.Describe(), hold: hold, dir: dir, audio: audio, request: request}
 	w.form = w.engine.Form
-
-	stat, err := os.Stat(audio.Path)
+	pieces, err := w.pieces(ctx)
 	if err != nil {
-		return Transcript{}, fmt.Errorf("transcribe: %w", err)
-	}
-	longest := w.longestPart()
-	var pieces []piece
-	switch {
-	case w.fits(audio, stat.Size()):
-		pieces, err = w.asItIs(ctx)
-	case longest == 0 || audio.Length <= longest:
-		pieces, err = w.converted(ctx)
-	default:
-		pieces, err = w.inParts(ctx, longest)
-	}
-	if err != nil {
-		return Transcript{}, err
+		return Transcript{}, w.ended(ctx, err)
 	}
 	return join(pieces, audio.Length, w.engine, request), nil
 }
@@ -105,11 +108,15 @@ func (t *Transcriber) Transcribe(ctx context.Context, audio Audio, request Reque
 type work struct {
 	*Transcriber
 	engine  Description
+	hold    *budgets.Hold
 	dir     string
 	audio   Audio
 	request Request
 	// form is what parts are rendered to; it changes once when the service refuses it.
 	form media.Format
+	// paid is whether any call was charged for; unsettled why the last one's charge could not be written.
+	paid      bool
+	unsettled error
 }
 
 // piece is a stretch of the recording with what came of it.
@@ -118,6 +125,22 @@ type piece struct {
 	answer     Answer
 	// missing is the reason of a gap.
 	missing string
+}
+
+// pieces brings the recording through the engine, in as few calls as it takes.
+func (w *work) pieces(ctx context.Context) ([]piece, error) {
+	stat, err := os.Stat(w.audio.Path)
+	if err != nil {
+		return nil, fmt.Errorf("transcribe: %w", err)
+	}
+	longest := w.longestPart()
+	switch {
+	case w.fits(w.audio, stat.Size()):
+		return w.asItIs(ctx)
+	case longest == 0 || w.audio.Length <= longest:
+		return w.converted(ctx)
+	}
+	return w.inParts(ctx, longest)
 }
 
 // fits reports whether the engine takes the file as it is. Moving pictures are never sent.
@@ -143,7 +166,7 @@ func (w *work) longestPart() time.Duration {
 }
 
 func (w *work) asItIs(ctx context.Context) ([]piece, error) {
-	answer, err := w.attempt(ctx, w.audio, 1)
+	answer, err := w.attempt(ctx, w.audio, share(0, w.audio.Length), 1)
 	if !refused(err) {
 		return w.whole(answer, err)
 	}
@@ -172,7 +195,7 @@ func (w *work) render(ctx context.Context, source Audio) ([]piece, error) {
 		return nil, err
 	}
 	defer os.Remove(part.Path)
-	answer, err := w.attempt(ctx, part, 1)
+	answer, err := w.attempt(ctx, part, share(0, source.Length), 1)
 	return w.whole(answer, err)
 }
 

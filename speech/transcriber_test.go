@@ -24,7 +24,7 @@ func shortParts(longest time.Duration) func(*speech.Options, *asrtest.Server) {
 	}
 }
 
-// Forty minutes against a model that takes ten: every word is there once, at its time, in its order.
+// H-067: forty minutes against a model that takes ten: every word is there once, at its time, in its order.
 func TestLongAudioIsSplitAtPauses(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

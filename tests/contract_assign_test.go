@@ -73,7 +73,7 @@ func assignRules() []rule {
 
 func assignAgainRules() []rule {
 	return []rule{
-		{says: "the same person in another recording", method: "PUT", path: "/api/v1/recordings/{again}/speakers/assign", body: `{"speaker_map":{"SPEAKER_00":"Grace"},"regenerate_summary":true}`, status: 200, values: map[string]any{"recording.participants": "Grace", "summary_queued": false}},
+		{says: "the same person in another recording", method: "PUT", path: "/api/v1/recordings/{again}/speakers/assign", body: `{"speaker_map":{"SPEAKER_00":"Grace"},"regenerate_summary":true}`, status: 200, values: map[string]any{"recording.participants": "Grace", "recording.status": "COMPLETED", "summary_queued": true}},
 		{says: "who is used most comes first", method: "GET", path: "/api/v1/speakers", status: 200, values: map[string]any{"speakers[0].name": "Grace", "speakers[0].use_count": 2}, keep: "grace:speakers[0].id"},
 		{says: "labels that nobody named stay", method: "GET", path: "/api/v1/recordings/{again}/transcript", status: 200, values: map[string]any{"segments[1].speaker": "SPEAKER_01", "segments[1].speaker_id": nil}},
 		{says: "a new name and an address", method: "PUT", path: "/api/v1/speakers/{grace}", body: `{"name":"Hopper","email":"hopper@example.org"}`, status: 200},

@@ -78,9 +78,14 @@ func contractOfUploads(t *testing.T, w *world) {
 		badForm("more than 100 speakers (differs: no bound)", map[string]string{"max_speakers": "101"}),
 		{rule: "client_timezone, client_tz_offset and unknown fields are ignored", fields: map[string]string{"client_timezone": "Asia/Tokyo", "client_tz_offset": "-540", "mood": "red"}, want: first},
 		{
-			rule: "keep_audio_only and prompt_variables change nothing (differs)", fields: map[string]string{"keep_audio_only": "true", "prompt_variables": `{"a":"b"}`},
+			rule: "keep_audio_only changes nothing (differs)", fields: map[string]string{"keep_audio_only": "true"},
 			want: first.with(object{"keep_audio_only": false}),
 		},
+		{
+			rule: "prompt_variables are kept as texts", fields: map[string]string{"prompt_variables": `{"a":" b ","n":7,"no name":"x"}`},
+			want: first.with(object{"prompt_variables": object{"a": "b", "n": "7"}}),
+		},
+		{rule: "prompt_variables that are no object are ignored", fields: map[string]string{"prompt_variables": `["a"`}, want: first},
 	})
 	contractOfPlaces(t, ada, w.account(t, "upload.eve"))
 	contractOfCopies(t, ada)

@@ -9,7 +9,7 @@ import (
 const (
 	userShape = shape("id:int username:text email:text name:string? job_title:string? company:string? sso_provider:string? is_admin:bool " +
 		"email_verified:bool can_share_publicly:bool role:text organization_id:int preferences:object group_memberships:list")
-	preferencesShape = shape("ui_language:string? transcription_language:string? output_language:string? extract_events:bool " +
+	preferencesShape = shape("ui_language:string? transcription_language:string? output_language:string? summary_prompt:string? extract_events:bool " +
 		"auto_speaker_labelling:bool auto_speaker_labelling_threshold:string? auto_summarization:bool notify_email_on_completion:bool " +
 		"show_timestamps_simple_view:bool editor_autosave:bool diarize:bool")
 )

@@ -163,6 +163,9 @@ func whoMayEnter(row routes.Row) string {
 		}
 		names[i] = "`" + scope.Name() + "`"
 	}
+	if row.Administers != (auth.Verb{}) {
+		names = append(names, "and for administration, `"+row.Administers.Name()+"`")
+	}
 	return strings.Join(names, ", ")
 }
 

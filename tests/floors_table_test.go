@@ -88,6 +88,7 @@ var libraryFloors = []libraryFloor{
 	{"github.com/alexedwards/scs", []string{"accounts"}, "sessions belong to accounts"},
 	{"github.com/prometheus/", []string{"metrics"}, "others declare what they count, metrics keeps it"},
 	{"github.com/swaggest/", []string{"routes"}, "routes makes the document of the API"},
+	{"github.com/openai/", []string{"llm"}, "llm is the one way to a text model"},
 	{"os/exec", []string{"media"}, "media is the only starter of child processes: it bounds them"},
 }
 

@@ -64,7 +64,7 @@ func newCallers(t testing.TB) *callers {
 	}
 }
 
-// account is a new account of a new organization.
+// account is a new account of a new organization, which may administer it.
 func (c *callers) account() (accounts.User, error) {
 	name := "caller" + strconv.FormatInt(c.made.Add(1), 10)
 	organization := models.Organization{Slug: name, Name: name, TimeZone: "UTC"}
@@ -73,17 +73,29 @@ func (c *callers) account() (accounts.User, error) {
 		return accounts.User{}, err
 	}
 	return c.accounts.Create(c.t.Context(), accounts.NewUser{
-		Email: name + "@example.org", Username: name, Password: servertest.Password, OrganizationSlug: name,
+		Email: name + "@example.org", Username: name, Password: servertest.Password, OrganizationSlug: name, Role: auth.RoleAdmin,
 	})
 }
 
-func (c *callers) Live(scopes string) (string, error) {
+// become gives an account its role: not every role can be given to a new one, and a mark outlives the role that gave it.
+func (c *callers) become(user accounts.User, role string) error {
+	return c.db.Transaction(c.t.Context(), func(tx *gorm.DB) error {
+		return tx.Model(&models.User{}).Where("id = ?", user.ID).UpdateColumn("role", role).Error
+	})
+}
+
+func (c *callers) Live(scopes string, by probe.Caller) (string, error) {
 	user, err := c.account()
 	if err != nil {
 		return "", err
 	}
-	plain, _, err := c.tokens.Create(c.t.Context(), tokens.Wish{UserID: user.ID, Scopes: strings.Fields(scopes)})
-	return plain, err
+	plain, _, err := c.tokens.Create(c.t.Context(), tokens.Wish{
+		UserID: user.ID, Scopes: strings.Fields(scopes), Administration: by.Administration,
+	})
+	if err != nil {
+		return "", err
+	}
+	return plain, c.become(user, by.Role)
 }
 
 func (c *callers) Expired() (string, error) {
@@ -113,9 +125,12 @@ func (c *callers) spoiled(spoil func(*models.APIToken)) (string, error) {
 	})
 }
 
-func (c *callers) Session() (string, error) {
+func (c *callers) Session(role string) (string, error) {
 	user, err := c.account()
 	if err != nil {
+		return "", err
+	}
+	if err := c.become(user, role); err != nil {
 		return "", err
 	}
 	cookie, _, err := c.accounts.OpenSession(c.t.Context(), "", user)

@@ -26,6 +26,8 @@ type Wish struct {
 	RateLimits map[string]string
 	// OverHTTP says that the create limit counts this one; the command is not counted.
 	OverHTTP bool
+	// Administration asks for the mark; only an account whose role may administer gets it, and full is not it.
+	Administration bool
 	// By is the id of the token that makes this one, 0 for a session or a command. What a token makes never
 	// outlives or exceeds it.
 	By int64
@@ -45,6 +47,9 @@ func (t *Tokens) Create(ctx context.Context, wish Wish) (string, Token, error) {
 		owner, err := lockOwner(tx, wish.UserID)
 		if err != nil {
 			return err
+		}
+		if row.Administration && !auth.RoleMay(owner.Role, auth.ManageTeamBilling) {
+			return problems.New(problems.InsufficientPermission, "The account's role, %s, administers nothing, and neither can its tokens.", owner.Role)
 		}
 		if err := t.room(tx, owner.ID, row.CreatedAt); err != nil {
 			return err
@@ -73,7 +78,7 @@ func (t *Tokens) Create(ctx context.Context, wish Wish) (string, Token, error) {
 // rowOf judges a wish and writes down what it asks for.
 func (t *Tokens) rowOf(wish Wish, plaintext string) (models.APIToken, error) {
 	now := t.now()
-	row := models.APIToken{UserID: wish.UserID, TokenHash: hashed(plaintext), CreatedAt: now}
+	row := models.APIToken{UserID: wish.UserID, TokenHash: hashed(plaintext), Administration: wish.Administration, CreatedAt: now}
 	var err error
 	row.Name = DefaultName
 	if wish.Name != nil {
@@ -154,7 +159,7 @@ func boundedBy(tx *gorm.DB, by, userID int64, made *models.APIToken) error {
 	if !active(maker, made.CreatedAt) {
 		return problems.New(problems.InvalidToken, "The token that asked is not valid any more.")
 	}
-	if !auth.ParseScopes(made.Scopes).Within(auth.ParseScopes(maker.Scopes)) {
+	if !auth.ParseScopes(made.Scopes).Within(auth.ParseScopes(maker.Scopes)) || made.Administration && !maker.Administration {
 		return problems.New(problems.InsufficientScope, "A token makes no token that may do more than itself.")
 	}
 	made.ExpiresAt = earlier(made.ExpiresAt, maker.ExpiresAt)

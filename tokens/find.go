@@ -25,9 +25,11 @@ func (t *Tokens) FindToken(ctx context.Context, hash [32]byte) (auth.Token, bool
 		Role           string
 		RateLimits     *string
 		DisabledAt     *time.Time
+		Administration bool
 	}
 	err := t.db.Read.WithContext(ctx).Model(&models.APIToken{}).
 		Select("api_tokens.id, api_tokens.user_id, api_tokens.scopes, api_tokens.expires_at, api_tokens.revoked_at, api_tokens.rate_limits, "+
+			"api_tokens.administration, "+
 			"users.organization_id, users.role, users.disabled_at").
 		Joins("JOIN users ON users.id = api_tokens.user_id").
 		Where("api_tokens.token_hash = ?", hex.EncodeToString(hash[:])).
@@ -51,6 +53,7 @@ func (t *Tokens) FindToken(ctx context.Context, hash [32]byte) (auth.Token, bool
 		ExpiresAt:      row.ExpiresAt,
 		Revoked:        row.RevokedAt != nil,
 		OwnerDisabled:  row.DisabledAt != nil,
+		Administration: row.Administration,
 		RateLimits:     own.figures(),
 	}, true, nil
 }

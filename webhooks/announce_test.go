@@ -32,10 +32,19 @@ func samples() map[webhooks.Type]map[string]any {
 			"transcription_duration_seconds": int64(3), "updated_at": moment,
 		},
 		webhooks.TranscriptionFailed: {"recording_id": int64(7), "title": title, "error": "The engine did not answer.", "updated_at": moment},
+		webhooks.SummaryCompleted: {
+			"recording_id": int64(7), "title": title, "language": "en", "audio_duration_seconds": 12.5,
+			"transcription_duration_seconds": (*int64)(nil), "summarization_duration_seconds": int64(4), "updated_at": moment,
+		},
+		webhooks.SummaryFailed:   {"recording_id": int64(7), "title": title, "error": "The text model did not answer.", "updated_at": moment},
+		webhooks.EventsExtracted: {"recording_id": int64(7), "title": title, "events_count": 2, "updated_at": moment},
 		webhooks.RecordingUpdated: {
 			"recording_id": int64(7), "title": title, "fields_changed": []string{"notes", "title"}, "updated_at": moment,
 		},
 		webhooks.RecordingDeleted: {"recording_id": int64(7), "title": title},
+		webhooks.BudgetThreshold: {
+			"scope": "organization", "organization_id": int64(1), "user_id": nil, "month": "2026-03", "threshold": 80, "spent": 20.5, "budget": 25.0, "currency": "USD",
+		},
 		webhooks.ShareCreated: {
 			"recording_id": int64(7), "title": title, "share_id": int64(3), "share_summary": true, "share_notes": false, "updated_at": moment,
 		},

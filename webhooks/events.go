@@ -11,10 +11,14 @@ const (
 	TranscriptionStarted   Type = "recording.transcription.started"
 	TranscriptionCompleted Type = "recording.transcription.completed"
 	TranscriptionFailed    Type = "recording.transcription.failed"
+	SummaryCompleted       Type = "recording.summary.completed"
+	SummaryFailed          Type = "recording.summary.failed"
+	EventsExtracted        Type = "recording.events.extracted"
 	RecordingUpdated       Type = "recording.updated"
 	RecordingDeleted       Type = "recording.deleted"
 	ShareCreated           Type = "recording.share.created"
 	ShareRevoked           Type = "recording.share.revoked"
+	BudgetThreshold        Type = "budget.threshold"
 )
 
 // Need says whether a key of an event's data is always there.
@@ -69,6 +73,19 @@ func Events() []EventRow {
 			recording(Key{"error", Required}, updated),
 		},
 		{
+			SummaryCompleted, "A recording has its summary: the one that follows a transcript, or a new one.",
+			recording(Key{"language", Optional}, Key{"audio_duration_seconds", Optional},
+				Key{"transcription_duration_seconds", Optional}, Key{"summarization_duration_seconds", Optional}, updated),
+		},
+		{
+			SummaryFailed, "The summary of a recording was given up; the transcript is there.",
+			recording(Key{"error", Required}, updated),
+		},
+		{
+			EventsExtracted, "Appointments were found in a recording.",
+			recording(Key{"events_count", Required}, updated),
+		},
+		{
 			RecordingUpdated, "A recording was changed by a person or a program of its account; fields_changed says in what.",
 			recording(Key{"fields_changed", Required}, updated),
 		},
@@ -78,6 +95,19 @@ func Events() []EventRow {
 		},
 		{ShareCreated, "A public link to a recording was made.", share},
 		{ShareRevoked, "A public link to a recording was revoked.", share},
+		{
+			BudgetThreshold, "What was spent has reached a part of the month's budget of the organization, or of an account; once per month and threshold.",
+			[]Key{
+				{"scope", Required},
+				{"organization_id", Required},
+				{"user_id", Nullable},
+				{"month", Required},
+				{"threshold", Required},
+				{"spent", Required},
+				{"budget", Required},
+				{"currency", Required},
+			},
+		},
 	}
 }
 

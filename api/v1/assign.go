@@ -157,7 +157,8 @@ func assignSpeakersOperation() routes.Operation {
 		Summary: "Assign names to the speakers of a recording", Group: routes.GroupSpeakers, Request: exampleSpeakerAssignment(),
 		Notes: "A label is what the transcript calls a speaker, or what the engine called it; one that is neither names nobody. " +
 			"In a plain transcript labels stand in square brackets. The names are saved as speakers, and become the participants. " +
-			"This release makes no summaries: `summary_queued` is false.",
+			"With `regenerate_summary` a new summary is queued with the names; `summary_queued` is false where none can be made now: " +
+			"the recording is being processed, or says too little. The names count all the same.",
 		Answers:  routes.Answers{http.StatusOK: exampleSpeakerAssignmentResult()},
 		Refusals: []problems.Kind{problems.InvalidParameter, problems.Conflict, problems.PreconditionFailed},
 	}
@@ -176,17 +177,19 @@ func (a *API) assignSpeakers(c echo.Context, p auth.Principal) error {
 	if err := routes.DecodeJSON(c, &body); err != nil {
 		return err
 	}
-	if body.RegenerateSummary != nil && *body.RegenerateSummary {
+	summarize := body.RegenerateSummary != nil && *body.RegenerateSummary
+	if summarize {
 		if err := p.Require(auth.Write, auth.Process); err != nil {
 			return err
 		}
 	}
-	recording, err := a.recordings.AssignSpeakers(c.Request().Context(), p, id, match, body.SpeakerMap)
+	recording, queued, err := a.recordings.AssignSpeakers(c.Request().Context(), p, id, match, body.SpeakerMap, summarize)
 	if err != nil {
 		return err
 	}
 	return c.JSON(http.StatusOK, speakerAssignmentResult{
 		Success: true, Message: speakersAssigned,
-		Recording: assignedRecording{recording.ID, recording.Title, recording.Participants, recording.Status},
+		Recording:     assignedRecording{recording.ID, recording.Title, recording.Participants, recording.Status},
+		SummaryQueued: queued,
 	})
 }

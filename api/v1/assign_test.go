@@ -16,7 +16,7 @@ func TestAssignAndListForms(t *testing.T) {
 	keys(t, "assign", answer, "success message recording summary_queued embeddings_updated snippets_created")
 	recording := answer["recording"].(map[string]any)
 	keys(t, "assigned recording", recording, "id title participants status")
-	if recording["participants"] != "Ada, Me" || answer["summary_queued"] != false || answer["success"] != true {
+	if recording["participants"] != "Ada, Me" || answer["summary_queued"] != true || recording["status"] != "COMPLETED" || answer["success"] != true {
 		t.Errorf("the answer is %v", answer)
 	}
 	listed := s.get(path + "/speakers")

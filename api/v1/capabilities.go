@@ -53,20 +53,24 @@ type inquireFeatures struct {
 
 func showCapabilitiesOperation() routes.Operation {
 	return routes.Operation{
-		Summary: "Show what this server supports", Group: routes.GroupServer, Answers: routes.Answers{http.StatusOK: capabilitiesOf("1.0.0", true, true)},
+		Summary: "Show what this server supports", Group: routes.GroupServer, Answers: routes.Answers{http.StatusOK: capabilitiesOf("1.0.0", true, true, false)},
 	}
 }
 
 func (a *API) showCapabilities(c echo.Context, p auth.Principal) error {
-	return c.JSON(http.StatusOK, capabilitiesOf(a.version, a.recordings.PublicSharing, p.MayPublish()))
+	local := a.engine.Provider == embeddedProvider && a.text.Embedded
+	return c.JSON(http.StatusOK, capabilitiesOf(a.version, a.recordings.PublicSharing, p.MayPublish(), local))
 }
 
-func capabilitiesOf(version string, publicSharing, mayPublish bool) capabilities {
+// embeddedProvider is that of the engine of speech that runs in this server.
+const embeddedProvider = "embedded"
+
+func capabilitiesOf(version string, publicSharing, mayPublish, modelsLocal bool) capabilities {
 	return capabilities{
-		SpeakrVersion: compatibleVersion, APIVersion: apiVersion, Server: "stenometer", ServerVersion: version,
+		SpeakrVersion: compatibleVersion, APIVersion: apiVersion, Server: "stenometer", ServerVersion: version, ModelsLocal: modelsLocal,
 		Features: features{
 			ShareLinks: true, PublicSharing: publicSharing, CanSharePublicly: publicSharing && mayPublish,
-			TokenScopes: true, ChangesFeed: true, ETags: true, ExternalRefs: true, UploadIdempotency: true,
+			TokenScopes: true, ChangesFeed: true, ETags: true, ExternalRefs: true, UploadIdempotency: true, ChatSources: true,
 			Search: searchFeatures{Keyword: true},
 		},
 	}

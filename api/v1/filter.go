@@ -28,8 +28,8 @@ var statuses = map[string][]string{
 func readFilter(c echo.Context, p auth.Principal) (recordings.Filter, error) {
 	query := c.QueryParams()
 	filter := recordings.Filter{
-		Page:      number(query.Get("page"), 1, 1, math.MaxInt32),
-		PerPage:   number(query.Get("per_page"), recordings.DefaultPerPage, 1, recordings.MaxPerPage),
+		Page:      number(query.Get("page"), 1, math.MaxInt32),
+		PerPage:   number(query.Get("per_page"), recordings.DefaultPerPage, recordings.MaxPerPage),
 		Statuses:  statuses[strings.ToLower(query.Get("status"))],
 		Inbox:     flag(query, "inbox"),
 		Starred:   flag(query, "starred"),

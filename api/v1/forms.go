@@ -71,7 +71,7 @@ func recordingFieldsOf(r recordings.Recording) recordingFields {
 		FileSize: r.FileSize, OriginalFilename: r.OriginalFilename, Participants: r.Participants,
 		IsInbox: r.IsInbox, IsHighlighted: r.IsHighlighted, IsArchived: r.IsArchived,
 		AudioAvailable: r.AudioAvailable, AudioDuration: r.AudioDuration,
-		ProcessingTimeSeconds: r.ProcessingSeconds, TranscriptionDurationSeconds: r.TranscriptionSeconds,
+		ProcessingTimeSeconds: r.ProcessingSeconds, TranscriptionDurationSeconds: r.TranscriptionSeconds, SummarizationDurationSeconds: r.SummarizationSeconds,
 		FolderID: r.FolderID, Tags: []recordingTag{}, ExternalRefs: []externalRefForm{},
 	}
 	if r.Folder != nil {
@@ -182,6 +182,9 @@ func uploadedRecordingOf(u recordings.Uploaded) uploadedRecording {
 		ResolvedHotwords: r.Hotwords, ResolvedInitialPrompt: r.InitialPrompt,
 		DuplicateInfo:    duplicateInfoOf(u.Copies),
 		IdempotentReplay: u.Replayed,
+	}
+	if len(r.PromptVariables) > 0 {
+		form.PromptVariables = r.PromptVariables
 	}
 	if !u.Replayed {
 		form.Ignored = &routes.IgnoredOnUpload{TagIDs: u.Ignored.TagIDs, FolderID: u.Ignored.FolderID}

@@ -22,6 +22,11 @@ type pagination struct {
 	HasPrev    bool  `json:"has_prev"`
 }
 
+func paginationOf(page, perPage int, total int64) pagination {
+	pages := (total + int64(perPage) - 1) / int64(perPage)
+	return pagination{Page: page, PerPage: perPage, Total: total, TotalPages: pages, HasNext: int64(page) < pages, HasPrev: page > 1}
+}
+
 type recordingList struct {
 	Recordings []recordingListItem `json:"recordings"`
 	Pagination pagination          `json:"pagination"`
@@ -70,10 +75,8 @@ func (a *API) listRecordings(c echo.Context, p auth.Principal) error {
 	}
 	answer := recordingList{
 		Recordings: []recordingListItem{},
-		Pagination: pagination{Page: page.Page, PerPage: page.PerPage, Total: page.Total, HasPrev: page.Page > 1},
+		Pagination: paginationOf(page.Page, page.PerPage, page.Total),
 	}
-	answer.Pagination.TotalPages = (page.Total + int64(page.PerPage) - 1) / int64(page.PerPage)
-	answer.Pagination.HasNext = int64(page.Page) < answer.Pagination.TotalPages
 	for _, r := range page.Recordings {
 		answer.Recordings = append(answer.Recordings, recordingListItemOf(r))
 	}

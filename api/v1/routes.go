@@ -12,6 +12,7 @@ import (
 	"github.com/stenometer/stenometer/auth"
 	"github.com/stenometer/stenometer/budgets"
 	"github.com/stenometer/stenometer/limits"
+	"github.com/stenometer/stenometer/llm"
 	"github.com/stenometer/stenometer/recordings"
 	"github.com/stenometer/stenometer/routes"
 	"github.com/stenometer/stenometer/speech"
@@ -21,6 +22,7 @@ import (
 type Accounts interface {
 	Find(ctx context.Context, id int64) (accounts.User, error)
 	SetAutoSummarization(ctx context.Context, id int64, enabled bool) error
+	SetProcessing(ctx context.Context, id int64, set accounts.Processing) (accounts.User, error)
 }
 
 // Standing tells how the limits of a request's caller stand.
@@ -32,6 +34,7 @@ type Standing interface {
 type Options struct {
 	Recordings *recordings.Recordings
 	Accounts   Accounts
+	Budgets    *budgets.Budgets
 	Limits     Standing
 	// Addresses tells whether a request came by HTTPS.
 	Addresses *auth.Addresses
@@ -39,6 +42,8 @@ type Options struct {
 	PublicURL string
 	// Engine describes the speech engine in use.
 	Engine speech.Description
+	// Text describes the text model in use.
+	Text llm.Description
 	// Version is that of this server.
 	Version string
 	Now     func() time.Time
@@ -48,10 +53,12 @@ type Options struct {
 type API struct {
 	recordings *recordings.Recordings
 	accounts   Accounts
+	budgets    *budgets.Budgets
 	limits     Standing
 	addresses  *auth.Addresses
 	publicURL  string
 	engine     speech.Description
+	text       llm.Description
 	version    string
 	now        func() time.Time
 }
@@ -59,7 +66,7 @@ type API struct {
 // New makes the API.
 func New(o Options) *API {
 	return &API{
-		recordings: o.Recordings, accounts: o.Accounts, limits: o.Limits, engine: o.Engine,
+		recordings: o.Recordings, accounts: o.Accounts, budgets: o.Budgets, limits: o.Limits, engine: o.Engine, text: o.Text,
 		addresses: o.Addresses, publicURL: o.PublicURL, version: o.Version, now: o.Now,
 	}
 }
@@ -92,13 +99,18 @@ func (a *API) declareRecordings(t *routes.Table) {
 	t.Token("GET", "/api/v1/recordings/:recording/audio", auth.Read, a.sendAudio, sendAudioOperation(), routes.LongAnswer())
 	t.Paid("POST", "/api/v1/recordings/:recording/transcribe", auth.Process, budgets.Transcription, a.transcribeRecording, transcribeRecordingOperation())
 
+	t.Paid("POST", "/api/v1/recordings/:recording/summarize", auth.Process, budgets.Text, a.summarizeRecording, summarizeRecordingOperation())
+	t.Paid("POST", "/api/v1/recordings/:recording/regenerate_title", auth.Process, budgets.Text, a.regenerateTitle, regenerateTitleOperation(), routes.AwaitsModel())
+	t.Paid("POST", "/api/v1/recordings/:recording/chat", auth.Process, budgets.Text, a.chat, chatOperation(), routes.AwaitsModel())
+	t.Paid("POST", "/api/v1/recordings/:recording/speakers/identify", auth.Process, budgets.Text, a.identifySpeakers, identifySpeakersOperation(), routes.AwaitsModel())
+
 	t.Token("GET", "/api/v1/search", auth.Read, a.search, searchOperation(), routes.Limit(limits.Search))
 }
 
 // declareBelongings adds what recordings are put into and what is said of them.
 func (a *API) declareBelongings(t *routes.Table) {
 	t.Token("GET", "/api/v1/recordings/:recording/speakers", auth.Read, a.listVoices, listVoicesOperation())
-	t.Token("PUT", "/api/v1/recordings/:recording/speakers/assign", auth.Write, a.assignSpeakers, assignSpeakersOperation())
+	t.Token("PUT", "/api/v1/recordings/:recording/speakers/assign", auth.Write, a.assignSpeakers, assignSpeakersOperation(), routes.Later(budgets.Later(budgets.Text)))
 	t.Token("GET", "/api/v1/speakers", auth.Read, a.listSpeakers, listSpeakersOperation())
 	t.Token("POST", "/api/v1/speakers", auth.Write, a.createSpeaker, createSpeakerOperation())
 	t.Token("PUT", "/api/v1/speakers/:speaker", auth.Write, a.changeSpeaker, changeSpeakerOperation())
@@ -137,7 +149,13 @@ func (a *API) declareServer(t *routes.Table) {
 	t.Token("GET", "/api/v1/capabilities", auth.AnyToken, a.showCapabilities, showCapabilitiesOperation())
 	t.Token("GET", "/api/v1/limits", auth.AnyToken, a.showLimits, showLimitsOperation())
 	t.Token("GET", "/api/v1/stats", auth.Read, a.showStats, showStatsOperation())
+	t.Token("GET", "/api/v1/usage", auth.Read, a.showUsage, showUsageOperation())
+	t.Token("GET", "/api/v1/admin/organizations/:organization/budget", auth.Settings, a.showOrganizationBudget, showOrganizationBudgetOperation(),
+		routes.Administration(auth.ManageTeamBilling))
+	t.Token("PUT", "/api/v1/admin/organizations/:organization/budget", auth.Settings, a.setOrganizationBudget, setOrganizationBudgetOperation(),
+		routes.Administration(auth.ManageTeamBilling))
 	t.Token("GET", "/api/v1/transcription", auth.Read, a.showTranscription, showTranscriptionOperation())
 	t.Token("PUT", "/api/v1/settings/auto-summarization", auth.Settings, a.setAutoSummarization, setAutoSummarizationOperation())
+	t.Token("PATCH", "/api/v1/settings/processing", auth.Settings, a.setProcessing, setProcessingOperation())
 	t.Token("GET", "/api/v1/users/me", auth.Read, a.showUser, showUserOperation())
 }

@@ -22,7 +22,7 @@ type autoSummarizationUpdateResult struct {
 func setAutoSummarizationOperation() routes.Operation {
 	return routes.Operation{
 		Summary: "Turn automatic summaries on or off", Group: routes.GroupAccount, Request: autoSummarizationUpdate{Enabled: new(true)},
-		Notes:    "The choice is kept; this release makes no summaries.",
+		Notes:    "Unless it is turned off, a recording is summarized as soon as it has its transcript; until then its status is `SUMMARIZING`.",
 		Answers:  routes.Answers{http.StatusOK: autoSummarizationUpdateResult{true, true}},
 		Refusals: []problems.Kind{problems.InvalidParameter},
 	}

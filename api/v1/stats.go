@@ -1,12 +1,15 @@
 package v1
 
 import (
+	"context"
 	"fmt"
+	"math"
 	"net/http"
 
 	"github.com/labstack/echo/v4"
 
 	"github.com/stenometer/stenometer/auth"
+	"github.com/stenometer/stenometer/budgets"
 	"github.com/stenometer/stenometer/problems"
 	"github.com/stenometer/stenometer/recordings"
 	"github.com/stenometer/stenometer/routes"
@@ -39,7 +42,7 @@ type queueStats struct {
 	JobsProcessing int64 `json:"jobs_processing"`
 }
 
-// tokenStats and transcriptionStats are what was paid for; this release counts nothing of it and knows no budgets.
+// tokenStats and transcriptionStats are what the account used this month of what it may.
 type tokenStats struct {
 	UsedThisMonth int64    `json:"used_this_month"`
 	Budget        *int64   `json:"budget"`
@@ -67,7 +70,7 @@ type statsQuery struct {
 func showStatsOperation() routes.Operation {
 	return routes.Operation{
 		Summary: "Show the account's statistics", Group: routes.GroupAccount, Request: statsQuery{},
-		Notes:   "Today begins at midnight in the organization's time zone.",
+		Notes:   "Today begins at midnight in the organization's time zone, and so does the month. `estimated_cost` is what the month's audio cost, in US dollars.",
 		Answers: routes.Answers{http.StatusOK: exampleStats()}, Refusals: []problems.Kind{problems.NotPermitted},
 	}
 }
@@ -82,7 +85,47 @@ func (a *API) showStats(c echo.Context, p auth.Principal) error {
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusOK, statsFormOf(stats))
+	form := statsFormOf(stats)
+	if err := a.countUse(c.Request().Context(), p, &form); err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, form)
+}
+
+// countUse fills in what the account used this month of tokens and audio.
+func (a *API) countUse(ctx context.Context, p auth.Principal, form *statsForm) error {
+	month, err := a.budgets.Month(ctx, p.OrganizationID(), "")
+	if err != nil {
+		return err
+	}
+	state, err := a.budgets.State(ctx, p.OrganizationID(), p.UserID(), month)
+	if err != nil {
+		return err
+	}
+	charged, err := a.budgets.AudioCharged(ctx, p.OrganizationID(), p.UserID(), month)
+	if err != nil {
+		return err
+	}
+	form.Tokens = tokenStats{UsedThisMonth: state.Tokens.Spent, Budget: state.Tokens.Budget, Percentage: percentage(state.Tokens)}
+	form.Transcription = transcriptionStats{
+		UsedThisMonthSeconds: state.Seconds.Spent, UsedThisMonthMinutes: state.Seconds.Spent / 60,
+		BudgetSeconds: state.Seconds.Budget, Percentage: percentage(state.Seconds), EstimatedCost: math.Round(budgets.Dollars(charged)*1e4) / 1e4,
+	}
+	if budget := state.Seconds.Budget; budget != nil {
+		form.Transcription.BudgetMinutes = new(*budget / 60)
+	}
+	return nil
+}
+
+// percentage is how much of a budget is used, to one decimal; null without one.
+func percentage(standing budgets.Standing) *float64 {
+	switch {
+	case standing.Budget == nil:
+		return nil
+	case *standing.Budget == 0:
+		return new(100.0)
+	}
+	return new(math.Round(float64(standing.Spent)/float64(*standing.Budget)*1000) / 10)
 }
 
 func statsFormOf(stats recordings.Stats) statsForm {

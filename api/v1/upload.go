@@ -32,6 +32,7 @@ type uploadForm struct {
 	Model            *string        `formData:"transcription_model" maxLength:"120"`
 	TagID            *string        `formData:"tag_id" description:"Or tag_ids[0], tag_ids[1] and so on, at most 100, without a gap; tag_id counts when none of those exists."`
 	FolderID         *string        `formData:"folder_id"`
+	PromptVariables  *string        `formData:"prompt_variables" description:"A JSON object of texts that fill prompts, at most 50 of 2,000 characters; what is none is ignored."`
 	ExternalRefs     *string        `formData:"external_refs" description:"A JSON array of references: objects with system, kind, ref and, if need be, url and label; at most 50."`
 	Key              *string        `formData:"idempotency_key" maxLength:"100" description:"Or the header Idempotency-Key."`
 	HeaderKey        *string        `header:"Idempotency-Key" maxLength:"100"`

@@ -31,6 +31,7 @@ type userPreferences struct {
 	UILanguage                    *string `json:"ui_language"`
 	TranscriptionLanguage         *string `json:"transcription_language"`
 	OutputLanguage                *string `json:"output_language"`
+	SummaryPrompt                 *string `json:"summary_prompt"`
 	ExtractEvents                 bool    `json:"extract_events"`
 	AutoSpeakerLabelling          bool    `json:"auto_speaker_labelling"`
 	AutoSpeakerLabellingThreshold *string `json:"auto_speaker_labelling_threshold"`
@@ -57,7 +58,8 @@ func (a *API) showUser(c echo.Context, p auth.Principal) error {
 		Role: user.Role, OrganizationID: user.OrganizationID,
 		CanSharePublicly: a.recordings.PublicSharing && p.MayPublish(),
 		Preferences: userPreferences{
-			AutoSummarization: user.AutoSummarization, Diarize: a.engine.Capabilities.Diarization,
+			AutoSummarization: user.AutoSummarization, OutputLanguage: user.OutputLanguage, SummaryPrompt: user.SummaryPrompt,
+			ExtractEvents: user.ExtractEvents, Diarize: a.engine.Capabilities.Diarization,
 		},
 		GroupMemberships: []struct{}{},
 	})

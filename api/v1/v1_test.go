@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -26,16 +27,21 @@ import (
 	v1 "github.com/stenometer/stenometer/api/v1"
 	"github.com/stenometer/stenometer/auth"
 	"github.com/stenometer/stenometer/auth/authtest"
+	"github.com/stenometer/stenometer/budgets"
+	"github.com/stenometer/stenometer/budgets/budgetstest"
 	"github.com/stenometer/stenometer/idempotency"
 	"github.com/stenometer/stenometer/jobs"
 	"github.com/stenometer/stenometer/limits"
+	"github.com/stenometer/stenometer/llm"
 	"github.com/stenometer/stenometer/media"
 	"github.com/stenometer/stenometer/models"
 	"github.com/stenometer/stenometer/models/modelstest"
+	"github.com/stenometer/stenometer/outbound"
 	"github.com/stenometer/stenometer/recordings"
 	"github.com/stenometer/stenometer/routes"
 	"github.com/stenometer/stenometer/speech"
 	"github.com/stenometer/stenometer/tests/described"
+	"github.com/stenometer/stenometer/tests/llmtest"
 )
 
 // site serves the API over a real database, storage and guard. No job is worked: a test writes what a worker would.
@@ -44,15 +50,31 @@ type site struct {
 	db     *models.DB
 	server *httptest.Server
 	finder *authtest.Finder
-	user   models.User
-	token  string
+	// model is the text model.
+	model *llmtest.Server
+	// budgets bound nothing until a test sets them.
+	budgets *budgets.Budgets
+	user    models.User
+	token   string
 }
 
 type noMetrics struct{}
 
 func (noMetrics) Request(string, string, int, time.Duration) {}
 
+// deaf is a speech engine that nobody asks: no job is worked here.
+type deaf struct{}
+
+func (deaf) Describe() speech.Description { return speech.Description{Connector: "asr_endpoint"} }
+
+func (deaf) Transcribe(context.Context, speech.Audio, speech.Request) (speech.Answer, error) {
+	return speech.Answer{}, errors.ErrUnsupported
+}
+
 const maxUpload = 2 << 20
+
+// tariff makes sums easy to read: a token and a second of audio cost a micro-dollar each.
+const tariff = "currency: USD\ntext:\n  - {model: plain, input: 1, output: 1}\n  - {model: scripted, input: 1, output: 10}\naudio:\n  - {model: plain, per_minute: 0.00006}\n"
 
 func open(t testing.TB) *site {
 	t.Helper()
@@ -62,6 +84,7 @@ func open(t testing.TB) *site {
 	if err := s.db.Migrate(ctx, jobs.Migrate); err != nil {
 		t.Fatal(err)
 	}
+	s.budgets = budgetstest.New(t, s.db, tariff, nil)
 	queue, err := jobs.New(s.db, jobs.Options{
 		Role: "web", MaxWorkers: 1, MaxAttempts: 1, Heartbeat: time.Second, DeadAfter: 3 * time.Second, RetryBase: time.Second, Logger: logger,
 	})
@@ -81,11 +104,21 @@ func open(t testing.TB) *site {
 	if err != nil {
 		t.Fatal(err)
 	}
+	s.model = llmtest.New(t)
+	engine, err := llm.New(llm.Options{BaseURL: s.model.BaseURL(), APIKey: "sk-key-of-the-tests", Model: "scripted", Client: outbound.Operator(time.Minute)})
+	if err != nil {
+		t.Fatal(err)
+	}
 	stories := recordings.New(s.db, recordings.Options{
+		Transcriber: speech.NewTranscriber(deaf{}, toolbox, speech.TranscriberOptions{TempDir: filepath.Join(folder, "tmp"), Logger: logger}),
+		Text:        llm.NewAdapter(engine, llm.AdapterOptions{Attempts: 1, Logger: logger}),
+		TextBounds: recordings.TextBounds{
+			InputChars: 20_000, PartChars: 60_000, MaxParts: 8, SummaryTokens: 500, ChatTokens: 400, TitleTokens: 50, EventTokens: 300,
+		},
 		Files: files, TempDir: filepath.Join(folder, "tmp"), Free: func() (int64, error) { return 1 << 40, nil },
 		LocalPath: func(key string) string { return filepath.Join(folder, "files", key) },
 		Keys:      idempotency.New(s.db, idempotency.Options{Life: time.Hour, Now: time.Now}),
-		Queue:     queue, Media: toolbox, MaxUploadBytes: maxUpload, PublicSharing: true, Now: time.Now, Logger: logger,
+		Queue:     queue, Purses: s.budgets.Purses(), Media: toolbox, MaxUploadBytes: maxUpload, PublicSharing: true, Now: time.Now, Logger: logger,
 	})
 	recordings.RegisterWorkers(queue, stories)
 	figures := make(limits.Figures)
@@ -94,13 +127,14 @@ func open(t testing.TB) *site {
 	}
 	guard := auth.NewGuard(authtest.GuardOptions(s.finder, figures, limits.NewMemory(time.Now)))
 	table := routes.New(routes.Options{
-		Guard: guard, Bounds: routes.Bounds{Upload: maxUpload}, Metrics: noMetrics{}, Logger: logger, Now: time.Now,
+		Guard: guard, Bounds: routes.Bounds{Upload: maxUpload}, Metrics: noMetrics{}, Logger: logger, Now: time.Now, Purses: s.budgets.Purses(),
 	})
 	v1.New(v1.Options{
-		Recordings: stories, Accounts: accounts.New(s.db, accounts.Options{}), Limits: guard, Version: "1.2.3", PublicURL: "http://notes.example.org/", Now: time.Now,
+		Recordings: stories, Accounts: accounts.New(s.db, accounts.Options{}), Budgets: s.budgets, Limits: guard, Version: "1.2.3", PublicURL: "http://notes.example.org/", Now: time.Now,
 		Addresses: auth.NewAddresses(auth.AddressOptions{
 			TrustedProxies: 1, TrustedNetworks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, Now: time.Now, Logger: logger,
 		}),
+		Text:   engine.Describe(),
 		Engine: speech.Description{Connector: "asr_endpoint", Model: "large", Capabilities: speech.Capabilities{Diarization: true}},
 	}).Declare(table)
 	s.server = httptest.NewServer(table.Handler())

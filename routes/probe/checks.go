@@ -35,7 +35,7 @@ func (s *subject) credentials() {
 	s.refused("a revoked token", s.try(h, trial{bearer: s.revoked}), unauthorized, "invalid_token")
 	s.refused("a scoped token in the query string", s.try(h, trial{query: scoped}), unauthorized, "invalid_token")
 	s.refused("a dead session", s.try(h, trial{cookie: "nobody"}), unauthorized, "invalid_token")
-	s.refused("a bad token beside a good session", s.try(h, trial{bearer: unknownToken(), cookie: s.session}), unauthorized, "invalid_token")
+	s.refused("a bad token beside a good session", s.try(h, trial{bearer: unknownToken(), cookie: s.session()}), unauthorized, "invalid_token")
 }
 
 // scope: a token with every other scope is 403, naming what is missing.
@@ -59,10 +59,35 @@ func (s *subject) scope() {
 	s.expect("the 403 names the scope that is missing", strings.Join(required, " ") == strings.Join(want, " "), text(strings.Join(required, " ")))
 }
 
+// administration: on a row of administrators every role without its verb is 403, and so is a token without the mark, a
+// full one too. Every role that has the verb comes in.
+func (s *subject) administration() {
+	verb := s.row.Administers
+	if verb == (auth.Verb{}) {
+		return
+	}
+	h := s.handler(Ample())
+	const code = "insufficient_permission"
+	s.refused("a token without the mark", s.try(h, trial{bearer: s.minted(s.scopeNames(), Caller{auth.RoleAdmin, false})}), forbidden, code)
+	s.refused("a full token without the mark", s.try(h, trial{bearer: s.minted(auth.FullName, Caller{auth.RoleAdmin, false})}), forbidden, code)
+	for _, role := range auth.Roles() {
+		byToken := s.try(h, trial{bearer: s.minted(s.scopeNames(), Caller{role.Name, true})})
+		bySession := s.try(h, trial{cookie: s.signedIn(role.Name)})
+		if auth.RoleMay(role.Name, verb) {
+			s.allowed("a marked token of the role "+role.Name, byToken)
+			s.allowed("a session of the role "+role.Name, bySession)
+			continue
+		}
+		s.refused("a marked token of the role "+role.Name, byToken, forbidden, code)
+		s.refused("a session of the role "+role.Name, bySession, forbidden, code)
+		s.expect("a refusal by role consults no limit", byToken.header.Get("RateLimit") == "", text(byToken.header.Get("RateLimit")))
+	}
+}
+
 // admitted: the positive control. A row that refuses everybody must not pass for one that is guarded.
 func (s *subject) admitted() {
 	h := s.handler(Ample())
-	s.allowed("a session", s.try(h, trial{cookie: s.session}))
+	s.allowed("a session", s.try(h, trial{cookie: s.session()}))
 	r := s.try(h, s.good())
 	s.allowed("exactly the row's scope", r)
 	vary := strings.Join(r.header.Values("Vary"), ", ")
@@ -119,7 +144,7 @@ func (s *subject) crossOrigin() {
 	if s.method == http.MethodGet || s.method == http.MethodHead {
 		return
 	}
-	r := s.try(s.handler(Ample()), trial{cookie: s.session, headers: map[string]string{"Sec-Fetch-Site": "cross-site"}})
+	r := s.try(s.handler(Ample()), trial{cookie: s.session(), headers: map[string]string{"Sec-Fetch-Site": "cross-site"}})
 	s.refused("a cookie from another site", r, forbidden, "cross_origin")
 }
 

@@ -23,7 +23,7 @@ func (s *subject) layers() {
 		name  string
 		who   auth.Callers
 		trial trial
-	}{{"by token", auth.TokenCallers, s.good()}, {"by session", auth.SessionCallers, trial{cookie: s.session}}}
+	}{{"by token", auth.TokenCallers, s.good()}, {"by session", auth.SessionCallers, trial{cookie: s.session()}}}
 	for _, caller := range callers {
 		if s.row.Door == routes.DoorAccount && caller.who == auth.TokenCallers {
 			if !s.target.TokensManageByToken {

@@ -26,15 +26,22 @@ type Target struct {
 	TokensManageByToken bool
 }
 
+// Caller is the account behind a credential, and whether a token was made for administration.
+type Caller struct {
+	Role           string
+	Administration bool
+}
+
 // Credentials makes callers. Each call makes a new account of a new organization.
 type Credentials interface {
-	// Live is a valid token with these scopes, as stored.
-	Live(scopes string) (string, error)
+	// Live is a valid token of the caller with these scopes, as stored. A mark that the caller's role could not give
+	// any more is on it all the same: roles change.
+	Live(scopes string, by Caller) (string, error)
 	// Expired and Revoked are tokens that were valid and are no longer.
 	Expired() (string, error)
 	Revoked() (string, error)
-	// Session is the cookie of a signed-in browser.
-	Session() (string, error)
+	// Session is the cookie of a signed-in browser of an account of the role.
+	Session(role string) (string, error)
 }
 
 // Fault is one guard that did not bite.
@@ -62,7 +69,7 @@ type Report struct {
 // Walk puts every row, and the HEAD of every GET, to every check that its door and scopes call for. The error is
 // that of a target which cannot be built; faults are no errors.
 func Walk(ctx context.Context, target Target) (Report, error) {
-	w := &walk{ctx: ctx, target: target, tokens: map[string]string{}}
+	w := &walk{ctx: ctx, target: target, tokens: map[wish]string{}, sessions: map[string]string{}}
 	if err := w.prepare(); err != nil {
 		return Report{}, fmt.Errorf("make the credentials of the walk: %w", err)
 	}
@@ -125,6 +132,7 @@ func (w *walk) row(row routes.Row, method string) {
 	}
 	s.credentials()
 	s.scope()
+	s.administration()
 	s.admitted()
 	s.body()
 	s.order()

@@ -22,33 +22,51 @@ type walk struct {
 	err     error
 	address int
 
-	tokens                    map[string]string
-	expired, revoked, session string
+	tokens           map[wish]string
+	sessions         map[string]string // by role
+	expired, revoked string
+}
+
+// wish is a token that checks have asked for.
+type wish struct {
+	scopes string
+	by     Caller
 }
 
 func (w *walk) prepare() (err error) {
 	if w.expired, err = w.target.Credentials.Expired(); err != nil {
 		return err
 	}
-	if w.revoked, err = w.target.Credentials.Revoked(); err != nil {
-		return err
-	}
-	w.session, err = w.target.Credentials.Session()
+	w.revoked, err = w.target.Credentials.Revoked()
 	return err
 }
 
-// token is a live token with these scopes. Counters begin anew with each built table, so that one token serves
-// many checks.
-func (w *walk) token(scopes string) string {
-	if plain, ok := w.tokens[scopes]; ok {
+// minted is a live token of the caller with these scopes. Counters begin anew with each built table, so that one token
+// serves many checks.
+func (w *walk) minted(scopes string, by Caller) string {
+	wish := wish{scopes, by}
+	if plain, ok := w.tokens[wish]; ok {
 		return plain
 	}
-	plain, err := w.target.Credentials.Live(scopes)
+	plain, err := w.target.Credentials.Live(scopes, by)
 	if err != nil && w.err == nil {
-		w.err = fmt.Errorf("make a token with the scopes %q: %w", scopes, err)
+		w.err = fmt.Errorf("make a token with the scopes %q of %+v: %w", scopes, by, err)
 	}
-	w.tokens[scopes] = plain
+	w.tokens[wish] = plain
 	return plain
+}
+
+// signedIn is the cookie of an account of the role.
+func (w *walk) signedIn(role string) string {
+	if cookie, ok := w.sessions[role]; ok {
+		return cookie
+	}
+	cookie, err := w.target.Credentials.Session(role)
+	if err != nil && w.err == nil {
+		w.err = fmt.Errorf("sign in as %s: %w", role, err)
+	}
+	w.sessions[role] = cookie
+	return cookie
 }
 
 func (w *walk) fault(method, path, check, detail string) {
@@ -196,7 +214,19 @@ func (s *subject) anyToken() bool {
 // good is a trial that the row must let in: by token where tokens may enter, else by session.
 func (s *subject) good() trial {
 	if s.row.Door == routes.DoorAccount {
-		return trial{cookie: s.session}
+		return trial{cookie: s.session()}
 	}
 	return trial{bearer: s.token(s.scopeNames())}
 }
+
+// caller is who the row is for: an administrator where it asks for one.
+func (s *subject) caller() Caller {
+	if s.row.Administers != (auth.Verb{}) {
+		return Caller{auth.RoleAdmin, true}
+	}
+	return Caller{auth.RoleEditor, false}
+}
+
+func (s *subject) token(scopes string) string { return s.minted(scopes, s.caller()) }
+
+func (s *subject) session() string { return s.signedIn(s.caller().Role) }

@@ -7,7 +7,7 @@ const walk = "TestEveryGuardBitesOnEveryRoute"
 
 // mutations lists every guard of the code, taken out. Add a line for each new one.
 func mutations() []mutation {
-	return slices.Concat(guardMutations(), figureMutations(), stackMutations(), storyMutations(), promiseMutations())
+	return slices.Concat(guardMutations(), figureMutations(), stackMutations(), storyMutations(), promiseMutations(), providerMutations(), moneyMutations())
 }
 
 // unguarded stands in for the middleware of a door.
@@ -80,7 +80,8 @@ func promiseMutations() []mutation {
 		return mutation{name, "recordings/" + file, old, instead, run, []string{"./recordings"}}
 	}
 	return []mutation{
-		once("a key keeps nothing from being worked twice", "routes/doors.go", "handler = t.idempotent(handler)", "_ = t.idempotent(handler)", "TestARequestWithAKeyIsWorkedOnce"),
+		once("a key keeps nothing from being worked twice", "routes/doors.go", "handler = t.idempotent(t.timeOf(row)-t.timeouts.Handler, handler)", "_ = t.idempotent(t.timeOf(row)-t.timeouts.Handler, handler)", "TestARequestWithAKeyIsWorkedOnce"),
+		once("a paid row asks for no money", "routes/doors.go", "if err := purse.Open(c.Request().Context(), price); err != nil {", "if err := purse.Open(c.Request().Context(), price); false && err != nil {", "TestAPaidRowIsRefusedWhenNothingIsLeft"),
 		once("a key answers another request", "idempotency/idempotency.go", "case row.Fingerprint != fingerprint:", "case row.Fingerprint == \"\":", "TestAKeyIsForOneRequest"),
 		once("a key is worked on by two", "idempotency/idempotency.go", "	if alive > 0 {", "	if alive > 1 {", "TestARequestThatRunsIsNotRunBeside"),
 		once("a batch weighs nothing", "routes/weigh.go", "return max(1, int64(len(distinct))), nil", "return 1, nil", "TestABatchWeighsItsDistinctIDs"),

@@ -37,10 +37,11 @@ func (e Environment) list() []string {
 	return list
 }
 
-// Fresh is an environment with a data folder of its own and a free port.
+// Fresh is an environment with a data folder of its own and a free port, in which nothing is summarized unasked: what
+// is tested is the state after the transcript.
 func Fresh(t testing.TB) Environment {
 	t.Helper()
-	return Environment{"DATA_DIR": filepath.Join(t.TempDir(), "data"), "LISTEN_ADDR": "127.0.0.1:0"}
+	return Environment{"DATA_DIR": filepath.Join(t.TempDir(), "data"), "LISTEN_ADDR": "127.0.0.1:0", "AUTO_SUMMARIZATION": "false"}
 }
 
 // build makes the binary once for all tests of the calling package; instrumented finds races in it too.

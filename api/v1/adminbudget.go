@@ -1,0 +1,105 @@
+package v1
+
+import (
+	"math"
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/stenometer/stenometer/auth"
+	"github.com/stenometer/stenometer/budgets"
+	"github.com/stenometer/stenometer/problems"
+	"github.com/stenometer/stenometer/routes"
+)
+
+// organizationBudget is what is stored for an organization. InForce is what bounds it: the server's default where nothing
+// is stored; null bounds nothing.
+type organizationBudget struct {
+	OrganizationID int64    `json:"organization_id"`
+	MonthlyUSD     *float64 `json:"monthly_usd"`
+	InForce        *float64 `json:"in_force_usd"`
+	Currency       string   `json:"currency"`
+}
+
+type organizationBudgetUpdate struct {
+	MonthlyUSD routes.Optional[float64] `json:"monthly_usd" minimum:"0" maximum:"1000000000" description:"US dollars, rounded to the micro-dollar; null returns to the server's default."`
+}
+
+func showOrganizationBudgetOperation() routes.Operation {
+	return routes.Operation{
+		Summary: "Show an organization's budget", Group: routes.GroupAdministration,
+		Answers: routes.Answers{http.StatusOK: exampleOrganizationBudget()},
+	}
+}
+
+func (a *API) showOrganizationBudget(c echo.Context, p auth.Principal) error {
+	of, err := a.administered(c, p)
+	if err != nil {
+		return err
+	}
+	stored, err := a.budgets.Stored(c.Request().Context(), of)
+	if err != nil {
+		return err
+	}
+	return a.answerBudget(c, of, stored)
+}
+
+func setOrganizationBudgetOperation() routes.Operation {
+	return routes.Operation{
+		Summary: "Set an organization's budget", Group: routes.GroupAdministration, Request: organizationBudgetUpdate{routes.Given(25.0)},
+		Notes:   "It holds from the next call on. Members that are not known are refused, and then nothing is changed. The answer is what is stored.",
+		Answers: routes.Answers{http.StatusOK: exampleOrganizationBudget()}, Refusals: []problems.Kind{problems.InvalidParameter},
+	}
+}
+
+func (a *API) setOrganizationBudget(c echo.Context, p auth.Principal) error {
+	of, err := a.administered(c, p)
+	if err != nil {
+		return err
+	}
+	var body organizationBudgetUpdate
+	if err := routes.DecodeStrictJSON(c, &body); err != nil {
+		return err
+	}
+	if !body.MonthlyUSD.Set {
+		return problems.New(problems.InvalidParameter, "monthly_usd must be given: a number of US dollars, or null for the server's default.")
+	}
+	var micros *int64
+	if dollars := body.MonthlyUSD.Pointer(); dollars != nil {
+		micros = new(int64(math.Round(*dollars * 1e6)))
+	}
+	stored, err := a.budgets.Set(c.Request().Context(), of, budgets.SetMicros(micros))
+	if err != nil {
+		return err
+	}
+	return a.answerBudget(c, of, stored)
+}
+
+// administered is the organization of the path: the caller's own, or any for the administrator of the server. Others do
+// not exist.
+func (a *API) administered(c echo.Context, p auth.Principal) (budgets.Subject, error) {
+	id, err := routes.IDParam(c, "organization")
+	if err != nil {
+		return budgets.Subject{}, err
+	}
+	of := budgets.Subject{OrganizationID: id}
+	if id == p.OrganizationID() {
+		return of, nil
+	}
+	user, err := a.accounts.Find(c.Request().Context(), p.UserID())
+	if err != nil {
+		return of, err
+	}
+	if !user.InstanceAdmin {
+		return of, problems.New(problems.NotFound, "There is no such organization.")
+	}
+	return of, nil
+}
+
+func (a *API) answerBudget(c echo.Context, of budgets.Subject, stored budgets.Stored) error {
+	inForce := stored.Micros
+	if inForce == nil {
+		inForce = a.budgets.Default
+	}
+	return c.JSON(http.StatusOK, organizationBudget{of.OrganizationID, dollarsOrNull(stored.Micros), dollarsOrNull(inForce), "USD"})
+}

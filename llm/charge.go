@@ -1,0 +1,61 @@
+package llm
+
+import (
+	"context"
+
+	"github.com/stenometer/stenometer/budgets"
+)
+
+// messageTokens is what the frame of one message takes at most, in the templates of known models.
+const messageTokens = 16
+
+// tokensAtMost bounds from above what messages are to any model. Tokenizers work on bytes, so a byte is at most one
+// token, as digits, signs and rare letters often are; lower-case Latin letters and the spaces before them come in
+// twos at least. Counted lower, a text that was written to be costly would pass a budget unseen.
+func tokensAtMost(messages []Message) int64 {
+	halves := int64(0)
+	for _, message := range messages {
+		halves += 2 * messageTokens
+		for i := range len(message.Text) {
+			if b := message.Text[i]; b == ' ' || 'a' <= b && b <= 'z' {
+				halves++
+			} else {
+				halves += 2
+			}
+		}
+	}
+	return (halves + 1) / 2
+}
+
+// tokensAbout guesses what text of so many bytes is, where the provider does not tell: rather above than below.
+func tokensAbout(bytes int) int64 { return (int64(bytes) + 2) / 3 }
+
+// charged is how a call is settled.
+type charged struct {
+	outcome  budgets.Outcome
+	reported *budgets.Measure
+	estimate budgets.Measure
+}
+
+// charge decides what a call is settled at: what the provider reports, else a guess by the prompt and the text that
+// came, cut to what the call could use. A call that a provider refused, or never saw, costs nothing.
+func charge(ctx context.Context, request Request, most budgets.Measure, completion Completion, err error) charged {
+	c := charged{outcome: budgets.Done, reported: completion.Reported}
+	prompt := 0
+	for _, message := range request.Messages {
+		prompt += len(message.Text)
+	}
+	c.estimate.Input = min(tokensAbout(prompt), most.Input)
+	c.estimate.Output = min(tokensAbout(len(completion.Text)), most.Output)
+	switch {
+	case err == nil:
+	case ctx.Err() != nil && !isRefusal(err):
+		c.outcome = budgets.Canceled
+	default:
+		c.outcome = budgets.Failed
+	}
+	if isRefusal(err) || isUnsent(err) {
+		c.reported = &budgets.Measure{}
+	}
+	return c
+}

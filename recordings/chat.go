@@ -1,0 +1,153 @@
+package recordings
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"gorm.io/gorm"
+
+	"github.com/stenometer/stenometer/auth"
+	"github.com/stenometer/stenometer/budgets"
+	"github.com/stenometer/stenometer/llm"
+	"github.com/stenometer/stenometer/llm/citations"
+	"github.com/stenometer/stenometer/llm/prompts"
+	"github.com/stenometer/stenometer/models"
+	"github.com/stenometer/stenometer/problems"
+)
+
+// maxHistory is how many turns of a conversation a request may bring.
+const maxHistory = 200
+
+// Turn is what was said before, by the caller or by a model: a client keeps the conversation, this server does not.
+type Turn struct{ Role, Content string }
+
+// Question is what is asked about a recording.
+type Question struct {
+	Message string
+	History []Turn
+	// Sources asks where in the transcript the answer stands.
+	Sources bool
+}
+
+// Reply is an answer. Response is nil for a caller that may not read: no model is asked for it then.
+type Reply struct {
+	Response *string
+	Sources  []citations.Source
+	// LeftOut says what of the recording no model has seen, nil for nothing. The response ends with it.
+	LeftOut *string
+}
+
+// Chat answers a question about a recording of the caller's own, while the caller waits.
+func (s *Recordings) Chat(ctx context.Context, p auth.Principal, purse budgets.Purse, id int64, q Question) (Reply, error) {
+	db := s.db.Read.WithContext(ctx)
+	row, err := s.owned(db, p, id)
+	if err != nil {
+		return Reply{}, err
+	}
+	words, err := s.spokenIn(db, row)
+	if err != nil {
+		return Reply{}, err
+	}
+	history, err := q.check(s.TextBounds.InputChars)
+	if err != nil {
+		return Reply{}, err
+	}
+	if err := s.can(budgets.Chatting); err != nil {
+		return Reply{}, err
+	}
+	if !p.MayRead() {
+		return Reply{}, nil
+	}
+	asked, err := s.chatErrand(db, row, words, q, history)
+	if err != nil {
+		return Reply{}, unavailable("read what the question is about", err)
+	}
+	answers, err := s.run(ctx, purse.About(id), asked)
+	if err != nil {
+		return Reply{}, modelProblem("answer the question", err)
+	}
+	leftOut := s.leftOut(row, words)
+	reply := Reply{LeftOut: optional(leftOut)}
+	answer := answers[0]
+	if q.cites(words) {
+		answer.Text, reply.Sources = citations.Resolve(answer.Text, words.all)
+	}
+	reply.Response = new(withRemarks(answer, leftOut))
+	return reply, nil
+}
+
+// cites reports whether the answer names its sources: a plain transcript has none to name.
+func (q Question) cites(words spoken) bool { return q.Sources && words.timed() }
+
+// check holds a question to its bounds and gives what was said before it.
+func (q Question) check(chars int) ([]llm.Message, error) {
+	if strings.TrimSpace(q.Message) == "" {
+		return nil, problems.New(problems.InvalidParameter, "message must be given and not be blank.")
+	}
+	if len(q.History) > maxHistory {
+		return nil, problems.New(problems.PayloadTooLarge, "conversation_history must have at most %d turns.", maxHistory).
+			With("max_items", maxHistory)
+	}
+	said := utf8.RuneCountInString(q.Message)
+	var history []llm.Message
+	for i, turn := range q.History {
+		role := llm.Role(turn.Role)
+		if role != llm.User && role != llm.Assistant {
+			return nil, problems.New(problems.InvalidParameter, "conversation_history[%d].role must be user or assistant.", i).
+				With("field", fmt.Sprintf("conversation_history[%d].role", i))
+		}
+		said += utf8.RuneCountInString(turn.Content)
+		if strings.TrimSpace(turn.Content) != "" {
+			history = append(history, llm.Message{Role: role, Text: turn.Content})
+		}
+	}
+	return history, checkInput(said, chars)
+}
+
+// chatErrand is what a model is asked for an answer.
+func (s *Recordings) chatErrand(db *gorm.DB, row models.Recording, words spoken, q Question, history []llm.Message) (errand, error) {
+	at, err := s.aroundOf(db, row)
+	if err != nil {
+		return errand{}, err
+	}
+	cite := q.cites(words)
+	in := prompts.ChatInput{
+		Title: given(row.Title), Participants: given(row.Participants), When: at.when(row),
+		Notes: cutTo(given(row.Notes), s.noteChars()), Language: given(at.user.OutputLanguage),
+		Cite: cite, History: history, Question: q.Message, Parts: len(words.parts),
+	}
+	request := func(messages []llm.Message, most int, passages []llm.Passage) llm.Request {
+		return llm.Request{
+			Operation: budgets.Chatting, Messages: messages, MaxTokens: most, Temperature: chatTemperature,
+			Material: llm.Material{Title: in.Title, Passages: passages, Question: q.Message, Cite: cite},
+		}
+	}
+	asked := errand{operation: budgets.Chatting}
+	for i, part := range words.parts {
+		of := in
+		of.Transcript, of.PartNo = prompts.Transcript(part, words.timed(), cite), i+1
+		if len(words.parts) == 1 {
+			asked.parts = []llm.Request{request(prompts.Chat(of), s.TextBounds.ChatTokens, part)}
+			return asked, nil
+		}
+		of.Notes = "" // they are for the call that joins
+		asked.parts = append(asked.parts, request(prompts.ChatPart(of), s.partTokens(s.TextBounds.ChatTokens, len(words.parts)), part))
+	}
+	asked.join = func(found []string) llm.Request {
+		return request(prompts.ChatJoin(in, found), s.TextBounds.ChatTokens, nil)
+	}
+	return asked, nil
+}
+
+// modelProblem is what a caller is told who waited for a model.
+func modelProblem(attempt string, err error) error {
+	if errors.Is(err, budgets.ErrHoldLost) {
+		return problems.New(problems.DatabaseUnavailable, "The database did not answer in time; try again.").
+			Because(fmt.Errorf("%s: %w", attempt, err)).After(2 * time.Second)
+	}
+	return unavailable(attempt, llm.Problem(err))
+}

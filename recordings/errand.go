@@ -1,0 +1,96 @@
+package recordings
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/stenometer/stenometer/budgets"
+	"github.com/stenometer/stenometer/llm"
+	"github.com/stenometer/stenometer/problems"
+)
+
+// errand is what a text model is asked about a transcript: one call for each part and, where there is more than one and
+// the answers are to become one, a last call that joins them. All of it is one piece of work for the budgets, so that a
+// transcript is never worked through by half because the money went elsewhere.
+type errand struct {
+	operation budgets.Operation
+	parts     []llm.Request
+	// join asks for one answer made of several; nil where they stand for themselves.
+	join func(answers []string) llm.Request
+}
+
+func (e errand) joins() bool { return e.join != nil && len(e.parts) > 1 }
+
+// errNoModel is told where no text model can do what is asked.
+func errNoModel() *problems.Error {
+	return problems.New(problems.ModelUnavailable, "This server has no text model that can do this; its operator can set one.")
+}
+
+// can refuses, with model_unavailable, what the text model cannot do.
+func (s *Recordings) can(operation budgets.Operation) error {
+	if s.Text == nil || !s.Text.Describe().Does(operation) {
+		return errNoModel()
+	}
+	return nil
+}
+
+// most is what all calls of an errand can use. Answers that are joined are cut to what is counted for them here.
+func (s *Recordings) most(e errand) budgets.Measure {
+	requests := e.parts
+	if e.joins() {
+		standIns := make([]string, len(e.parts))
+		for i := range standIns {
+			standIns[i] = strings.Repeat("x", s.joinedChars(len(e.parts)))
+		}
+		requests = append(slices.Clone(requests), e.join(standIns))
+	}
+	return s.Text.Most(requests...)
+}
+
+// joinedChars is how much of each of so many answers is joined: together they are as long as one part.
+func (s *Recordings) joinedChars(parts int) int { return max(1, s.TextBounds.PartChars/parts) }
+
+// partTokens caps what a model may write about each of so many parts: no more than is joined, by about four characters
+// a token.
+func (s *Recordings) partTokens(most, parts int) int {
+	if parts < 2 {
+		return most
+	}
+	return min(most, max(100, s.joinedChars(parts)/4))
+}
+
+// run does an errand within one hold and gives the joined answer, or one for each part.
+func (s *Recordings) run(ctx context.Context, purse budgets.Purse, e errand) ([]llm.Answer, error) {
+	ctx, work, err := s.Text.Open(ctx, purse, e.operation, s.most(e))
+	if err != nil {
+		return nil, err //nolint:wrapcheck // a refusal for money is the answer
+	}
+	defer work.Close()
+	answers := make([]llm.Answer, len(e.parts))
+	for i, request := range e.parts {
+		if answers[i], err = work.Ask(ctx, request); err != nil {
+			return nil, err //nolint:wrapcheck // the adapter says what was attempted
+		}
+	}
+	if !e.joins() {
+		return answers, nil
+	}
+	texts := make([]string, len(answers))
+	for i, answer := range answers {
+		texts[i] = cutTo(answer.Text, s.joinedChars(len(answers)))
+	}
+	joined, err := work.Ask(ctx, e.join(texts))
+	if err != nil {
+		return nil, err //nolint:wrapcheck // the adapter says what was attempted
+	}
+	return []llm.Answer{joined}, nil
+}
+
+// cutTo is the first so many characters.
+func cutTo(text string, most int) string {
+	if runes := []rune(text); len(runes) > most {
+		return strings.TrimSpace(string(runes[:most]))
+	}
+	return text
+}

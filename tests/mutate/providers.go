@@ -1,0 +1,22 @@
+package main
+
+// providerMutations take out what stands before a text model.
+func providerMutations() []mutation {
+	llm := func(name, file, standing, instead, noticed string) mutation {
+		return mutation{name, "llm/" + file, standing, instead, noticed, []string{"./llm"}}
+	}
+	return []mutation{
+		llm("a call to the text model is not held", "work.go", "w.hold.Send(ctx, most); err != nil", "error(nil); err != nil", "TestCallIsChargedAtWhatItUsed"),
+		llm("the cap is not in the request", "openai.go", "params.MaxTokens = openai.Int(int64(request.MaxTokens))", "_ = params", "TestRequestHasItsCap"),
+		llm("the cap of a model that thinks is not in the request", "openai.go", "params.MaxCompletionTokens = openai.Int(int64(request.MaxTokens))", "_ = params", "TestThinkingModelsAreAskedInTheirWay"),
+		llm("a request without a cap is sent", "work.go", "request.MaxTokens < 1 || ", "", "TestRequestWithoutCapIsRefused"),
+		llm("a provider is called in its pause", "adapter.go", "	if ok {\n", "	if ok || wait > 0 {\n", "TestProviderThatFailsIsLeftAlone|TestBusyProviderIsLeftAlone"),
+		llm("a redirect is followed", "openai.go", "return http.ErrUseLastResponse", "return nil", "TestRedirectIsNotFollowed"),
+		llm("a refused call is charged", "charge.go", " || isRefusal(err)", "", "TestFailedCallIsCharged"),
+		llm("a call that never connected is charged", "charge.go", " || isUnsent(err)", "", "TestCallThatNeverConnectedIsFree"),
+		llm("a call is made again that ran out of time", "adapter.go", " || failure.Kind == TimedOut && failure.Status == 0", "", "TestCallIsNotMadeAgainInVain"),
+		llm("a call is made again that was answered in part", "adapter.go", `completion.Text != "" || `, "", "TestCallIsNotMadeAgainInVain"),
+		llm("a call is made again without end", "adapter.go", " || attempt >= a.Attempts", "", "TestFailedCallIsCharged"),
+		llm("the breaker is not told of failures", "adapter.go", "a.Breaker.Failed(failure.RetryAfter)", "a.Breaker.Ended()", "TestProviderThatFailsIsLeftAlone"),
+	}
+}
