@@ -110,8 +110,8 @@ func (b bounds) refuse(row models.BudgetMonth, asked models.Amount, now period) 
 // unpriced refuses work whose cost nobody can tell, where money is bounded.
 func unpriced(engine Engine, row models.BudgetMonth, budget int64, now period) error {
 	d := bounds{micros: &budget}.dimensions(row, models.Amount{})[0]
-	return told(d, "", now, "There is a budget, and no price is known for the model %q of %q: nobody can tell what it may cost. The operator can name its price in PRICES_FILE.",
-		engine.Model, engine.Provider)
+	return told(d, "", now, "There is a budget, and no price is known for the model %q: nobody can tell what it may cost. The operator can name its price in PRICES_FILE.",
+		engine.Model)
 }
 
 func told(d dimension, whose string, now period, sentence string, arguments ...any) *problems.Error {

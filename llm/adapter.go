@@ -22,8 +22,6 @@ type AdapterOptions struct {
 	MaxWait time.Duration
 	// Breaker is the provider's. Default one that pauses for 5 s.
 	Breaker *outbound.Breaker
-	// Timeout bounds one attempt. Default 2 min.
-	Timeout time.Duration
 	Logger  *slog.Logger
 }
 
@@ -46,9 +44,6 @@ func NewAdapter(engine Engine, o AdapterOptions) *Adapter {
 	}
 	if o.Breaker == nil {
 		o.Breaker = outbound.NewBreaker(5*time.Second, time.Now)
-	}
-	if o.Timeout <= 0 {
-		o.Timeout = 2 * time.Minute
 	}
 	if o.Logger == nil {
 		o.Logger = slog.Default()
@@ -112,21 +107,14 @@ func (a *Adapter) work(operation budgets.Operation, most budgets.Measure) (budge
 	return budgets.Work{Operation: operation, Engine: engine.Engine, Most: most}, nil
 }
 
-// complete makes one attempt within its time and makes the answer fit to show.
+// complete makes one attempt and makes the answer fit to show.
 func (a *Adapter) complete(ctx context.Context, request Request) (Completion, Answer, error) {
-	within, cancel := context.WithTimeout(ctx, a.Timeout)
-	defer cancel()
-	completion, err := a.engine.Complete(within, request)
-	switch {
-	case err == nil:
-		answer, err := a.answer(completion, request)
-		return completion, answer, err
-	case ctx.Err() != nil:
+	completion, err := a.engine.Complete(ctx, request)
+	if err != nil {
 		return completion, Answer{}, err
-	case within.Err() != nil && !isFailure(err):
-		err = retryable(TimedOut, 0, "The text model did not answer within "+a.Timeout.String())
 	}
-	return completion, Answer{}, err
+	answer, err := a.answer(completion, request)
+	return completion, answer, err
 }
 
 // allowed asks the breaker. What it refuses was not sent and costs nothing.

@@ -51,7 +51,7 @@ func TestCallIsNotMadeAgainInVain(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t, func(s *settings) {
-				s.adapter.Attempts, s.adapter.Timeout = 3, 500*time.Millisecond
+				s.adapter.Attempts, s.options.Timeout = 3, 500*time.Millisecond
 			})
 			r.model.Script(reply)
 			if _, err := r.ask(request(prompt)); err == nil {

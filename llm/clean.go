@@ -21,7 +21,7 @@ func (a *Adapter) answer(completion Completion, request Request) (Answer, error)
 	if len(text) > maxText {
 		text, cut = whole(text[:maxText]), true
 	}
-	text = paragraphs(onlyGivenLinks(paragraphs(text), request.Messages))
+	text = fit(text, request)
 	switch {
 	case text != "":
 		return Answer{Text: text, Model: cmp.Or(modelName(completion.Model), a.Describe().Model), Cut: cut}, nil
@@ -31,16 +31,27 @@ func (a *Adapter) answer(completion Completion, request Request) (Answer, error)
 	return Answer{}, unreadable("is empty")
 }
 
-// plain is valid UTF-8 without control characters; line ends and tabs stay.
+// fit leaves of a text what may be shown, and of JSON each of its texts.
+func fit(text string, request Request) string {
+	given := addressesIn(request.Messages)
+	shown := func(text string) string { return paragraphs(given.only(paragraphs(text))) }
+	if object, found := jsonIn(text); request.JSON && found {
+		return eachText(object, func(text string) string { return shown(plain(text)) })
+	}
+	return shown(text)
+}
+
+// plain is valid UTF-8 without control characters, and without marks that are not seen but could stand in the middle of
+// an address until somebody takes them out; line ends and tabs stay.
 func plain(text string) string {
 	text = strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\r\n", "\n")
 	return strings.Map(func(r rune) rune {
 		switch {
 		case r == '\n' || r == '\t':
 			return r
-		case r == '\r':
+		case r == '\r' || r == '\u2028' || r == '\u2029':
 			return '\n'
-		case unicode.IsControl(r):
+		case unicode.IsControl(r), unicode.Is(unicode.Bidi_Control, r), r == '\uFEFF':
 			return -1
 		}
 		return r

@@ -24,6 +24,8 @@ func TestAnswerIsCleaned(t *testing.T) {
 		"<think>a<think>b</think>c</think>Yes.":    "Yes.",
 		"5 < 7, <b>thinks</b> <thinker> said":      "5 < 7, <b>thinks</b> <thinker> said",
 		"<":                                        "<",
+		"One.\u2028Two.\u2029Three.":               "One.\nTwo.\nThree.",
+		"See www\u200e.evil.example, \ufeffok":     "See ‹link removed›, ok",
 	} {
 		r.model.Script(llmtest.Says(said))
 		answer, err := r.ask(request(prompt))

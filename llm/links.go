@@ -14,10 +14,14 @@ const linkRounds = 8
 // link becomes its text, a bare address a few words; in doubt a thing is a link. What is left is the same when it is
 // gone through again.
 func onlyGivenLinks(text string, messages []Message) string {
+	return addressesIn(messages).only(text)
+}
+
+// only is the text without links to other addresses.
+func (given addresses) only(text string) string {
 	if !strings.ContainsAny(text, ":/[<.") {
 		return text
 	}
-	given := addressesIn(messages)
 	for range linkRounds {
 		before := text
 		text = given.tags(text)

@@ -10,7 +10,8 @@ import (
 	"github.com/stenometer/stenometer/budgets"
 )
 
-// Engine is a text model. Complete makes one attempt; its failures are *Error or the context's error.
+// Engine is a text model. Complete makes one attempt, within its own time; its failures are *Error or the context's
+// error.
 type Engine interface {
 	Describe() Description
 	Complete(ctx context.Context, request Request) (Completion, error)
@@ -58,8 +59,10 @@ type Request struct {
 	// MaxTokens caps what the model may write; 1 or more. It is in every request that a provider receives.
 	MaxTokens   int
 	Temperature float64
-	// JSON asks for one JSON object.
+	// JSON asks for one JSON object. The answer's text is the JSON alone, if there is any in what came.
 	JSON bool
+	// plainly asks for JSON in words alone, of a server that has no mode for it.
+	plainly bool
 	// Material is what the messages were made of, for engines that read no prompts.
 	Material Material
 }

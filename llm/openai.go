@@ -105,7 +105,7 @@ func (e *openAI) params(request Request) openai.ChatCompletionNewParams {
 		params.MaxTokens = openai.Int(int64(request.MaxTokens))
 		params.Temperature = openai.Float(request.Temperature)
 	}
-	if request.JSON {
+	if request.JSON && !request.plainly {
 		params.ResponseFormat.OfJSONObject = &shared.ResponseFormatJSONObjectParam{}
 	}
 	return params

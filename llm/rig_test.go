@@ -55,7 +55,7 @@ func newRig(t testing.TB, change func(*settings)) *rig {
 	logger := slog.New(slog.NewTextHandler(r.logged, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	s := settings{
 		options: llm.Options{BaseURL: r.model.BaseURL(), APIKey: key, Model: "scripted", Client: outbound.Operator(patience), Timeout: patience},
-		adapter: llm.AdapterOptions{Attempts: 1, Backoff: time.Millisecond, Timeout: patience, Logger: logger},
+		adapter: llm.AdapterOptions{Attempts: 1, Backoff: time.Millisecond, Logger: logger},
 		lease:   patience,
 	}
 	if change != nil {

@@ -44,8 +44,8 @@ func (w *Work) Ask(ctx context.Context, request Request) (Answer, error) {
 		if err == nil {
 			return answer, nil
 		}
-		if request.JSON && refusesForm(err) {
-			request.JSON = false // once, and beside the attempts: the server has no such mode
+		if request.JSON && !request.plainly && refusesForm(err) {
+			request.plainly = true // once, and beside the attempts: the server has no such mode
 			attempt--
 			continue
 		}

@@ -31,7 +31,7 @@ func Operator(timeout time.Duration) *http.Client {
 	return &http.Client{
 		Timeout:       timeout,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-		Transport: &http.Transport{
+		Transport: oneProtocol{&http.Transport{
 			Proxy:                  http.ProxyFromEnvironment,
 			DialContext:            dialer.DialContext,
 			ForceAttemptHTTP2:      true,
@@ -41,8 +41,24 @@ func Operator(timeout time.Duration) *http.Client {
 			MaxIdleConns:           idleInAll,
 			MaxIdleConnsPerHost:    idlePerHost,
 			MaxResponseHeaderBytes: headersBytes,
-		},
+		}},
 	}
+}
+
+// errSwitched is the error of an answer that leaves HTTP.
+var errSwitched = errors.New("the service switched protocols, which nobody asked for")
+
+// oneProtocol refuses 101 Switching Protocols. Its body is the bare connection, to which no timeout and no context
+// reaches: who reads it waits for as long as the service likes.
+type oneProtocol struct{ *http.Transport }
+
+// RoundTrip implements http.RoundTripper.
+func (t oneProtocol) RoundTrip(request *http.Request) (*http.Response, error) {
+	response, err := t.Transport.RoundTrip(request)
+	if err == nil && response.StatusCode == http.StatusSwitchingProtocols {
+		return nil, errors.Join(errSwitched, response.Body.Close())
+	}
+	return response, err //nolint:wrapcheck // a RoundTripper stands in for the transport's own
 }
 
 // ReadAll reads an answer's body, which may have as many bytes as most says. A longer one is ErrTooLarge, and no more

@@ -59,6 +59,29 @@ func TestCertificatesAreVerified(t *testing.T) {
 	}
 }
 
+// A service that leaves HTTP gets no say in how long a call takes: the connection that it hands over has no timeout.
+func TestNoOtherProtocolIsSpoken(t *testing.T) {
+	t.Parallel()
+	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		connection, _, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		t.Cleanup(func() { connection.Close() }) // never before: it is silent
+		_, _ = io.WriteString(connection, "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: silence\r\n\r\n")
+	}))
+	defer service.Close()
+	answer, err := get(t, outbound.Operator(time.Minute), service.URL)
+	if err == nil {
+		answer.Body.Close()
+		t.Fatalf("got status %d", answer.StatusCode)
+	}
+	if !strings.Contains(err.Error(), "switched protocols") {
+		t.Errorf("got %v", err)
+	}
+}
+
 // A service that never answers, or never ends its answer, holds a call no longer than its time.
 func TestACallEndsInItsTime(t *testing.T) {
 	t.Parallel()

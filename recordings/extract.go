@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"strings"
 	"time"
 
 	"gorm.io/gorm"
@@ -76,12 +75,11 @@ type foundEvent struct {
 
 // readEvents reads an answer: {"events": […]} or the list alone. An appointment without a title or a beginning is none.
 func readEvents(answer string) ([]models.RecordingEvent, error) {
-	text := jsonIn(answer)
 	var whole struct {
 		Events []json.RawMessage `json:"events"`
 	}
-	if err := json.Unmarshal([]byte(text), &whole); err != nil {
-		if json.Unmarshal([]byte(text), &whole.Events) != nil {
+	if err := json.Unmarshal([]byte(answer), &whole); err != nil {
+		if json.Unmarshal([]byte(answer), &whole.Events) != nil {
 			return nil, unreadable("appointments").Because(err)
 		}
 	}
@@ -122,15 +120,7 @@ func shortText(value any, most int) *string {
 	if text == nil {
 		return nil
 	}
-	return optional(cutTo(strings.TrimSpace(strings.Map(storableRune, *text)), most))
-}
-
-// storableRune drops what PostgreSQL cannot store and nobody can read.
-func storableRune(r rune) rune {
-	if r == '\n' || r == '\t' {
-		return r
-	}
-	return visible(r)
+	return optional(cutTo(*text, most))
 }
 
 // wallClock reads a time as it was spoken: an offset is dropped, because nobody said one.
@@ -161,19 +151,10 @@ func attendeesIn(raw json.RawMessage) string {
 		}
 	}
 	stored, err := json.Marshal(kept)
-	if err != nil || strings.Contains(string(stored), `\u0000`) {
+	if err != nil {
 		return "[]"
 	}
 	return string(stored)
-}
-
-// jsonIn is the JSON of an answer that may have words or a fence around it.
-func jsonIn(answer string) string {
-	start, end := strings.IndexAny(answer, "{["), strings.LastIndexAny(answer, "}]")
-	if start < 0 || end < start {
-		return answer
-	}
-	return answer[start : end+1]
 }
 
 // storeEvents replaces the appointments of a recording, and tells of them if there are any. Events that are nil leave

@@ -23,7 +23,7 @@ import (
 )
 
 const (
-	// persistEvery is the pause between two attempts to store a transcript while the database is away.
+	// persistEvery is the pause between two attempts to store what was made while the database is away.
 	persistEvery = time.Second
 	// maxEventError bounds what an event tells of a failure, in characters.
 	maxEventError = 500
@@ -166,7 +166,7 @@ func (s *Recordings) persist(ctx context.Context, change func(tx *gorm.DB) error
 		if !models.IsBusy(err) {
 			return err
 		}
-		s.Logger.WarnContext(ctx, "the database is away; a transcript waits to be stored", "error", err.Error())
+		s.Logger.WarnContext(ctx, "the database is away; what was made waits to be stored", "error", err.Error())
 		select {
 		case <-ctx.Done():
 			return err

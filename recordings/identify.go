@@ -96,7 +96,7 @@ func labelsOf(words spoken) []string {
 // take reads the answer about one part. What was found earlier stays: people introduce themselves first.
 func (i Identified) take(answer string) error {
 	var said map[string]any
-	if err := json.Unmarshal([]byte(jsonIn(answer)), &said); err != nil {
+	if err := json.Unmarshal([]byte(answer), &said); err != nil {
 		return unreadable("names of speakers").Because(err)
 	}
 	byLabel := i.labels()

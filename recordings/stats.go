@@ -2,7 +2,6 @@ package recordings
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/stenometer/stenometer/auth"
@@ -59,13 +58,9 @@ func (s *Recordings) Stats(ctx context.Context, p auth.Principal) (Stats, error)
 
 // midnight is when the present day began where the caller's organization is.
 func (s *Recordings) midnight(ctx context.Context, p auth.Principal) (time.Time, error) {
-	var organization models.Organization
-	if err := s.db.Read.WithContext(ctx).Where("id = ?", p.OrganizationID()).Take(&organization).Error; err != nil {
-		return time.Time{}, unavailable("find the organization", err)
-	}
-	zone, err := time.LoadLocation(organization.TimeZone)
+	zone, err := zoneOf(s.db.Read.WithContext(ctx), p.OrganizationID())
 	if err != nil {
-		return time.Time{}, fmt.Errorf("find the time zone of organization %d: %w", organization.ID, err)
+		return time.Time{}, unavailable("find the time zone", err)
 	}
 	year, month, day := s.Now().In(zone).Date()
 	return time.Date(year, month, day, 0, 0, 0, 0, zone).UTC(), nil

@@ -11,6 +11,7 @@ import (
 	"github.com/stenometer/stenometer/idempotency"
 	"github.com/stenometer/stenometer/models"
 	"github.com/stenometer/stenometer/problems"
+	"github.com/stenometer/stenometer/speech"
 )
 
 // SummarizeArgs asks for a recording to be summarized, and for what goes with it: a title where it has none, and
@@ -136,18 +137,6 @@ func (s *Recordings) queueSummary(ctx context.Context, tx *gorm.DB, row *models.
 	return nil
 }
 
-// saysEnough is Transcript's, before it is stored.
-func (r result) saysEnough() bool {
-	texts := []string{r.transcript.Text}
-	if r.transcript.Kind != Plain {
-		texts = texts[:0]
-		for _, segment := range r.transcript.Segments {
-			texts = append(texts, segment.Text)
-		}
-	}
-	return saysEnough(texts...)
-}
-
 // afterTranscript is how a recording goes on that has its transcript now: it is summarized if the server and its account
 // let recordings be summarized by themselves, if enough was said, and if there is a model that can; else it is complete.
 func (s *Recordings) afterTranscript(ctx context.Context, tx *gorm.DB, row models.Recording, tokenID int64, done result) (map[string]any, error) {
@@ -156,7 +145,9 @@ func (s *Recordings) afterTranscript(ctx context.Context, tx *gorm.DB, row model
 		return nil, err
 	}
 	wanted := s.AutoSummaries && (user.AutoSummarization == nil || *user.AutoSummarization)
-	if can := s.can(budgets.Summarizing) == nil; !wanted || !can || !done.saysEnough() {
+	said := done.transcript
+	enough := saysEnough(said.Kind, said.Text, said.Segments, func(segment speech.Segment) string { return segment.Text })
+	if !wanted || !enough || s.can(budgets.Summarizing) != nil {
 		return map[string]any{"status": StatusCompleted, "completed_at": s.moment(), "job_id": int64(0)}, nil
 	}
 	job, err := s.Queue.Enqueue(ctx, tx, SummarizeArgs{RecordingID: row.ID, TokenID: tokenID}, nil)

@@ -2,7 +2,6 @@ package recordings
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"math"
@@ -36,28 +35,14 @@ func (w *Summarization) Timeout(*river.Job[SummarizeArgs]) time.Duration {
 // transcription does.
 func (w *Summarization) Work(ctx context.Context, job *river.Job[SummarizeArgs]) error {
 	s := w.service
-	row, err := s.waiting(ctx, job.Args.RecordingID, job.ID)
+	row, slot, token, err := s.begin(ctx, job.Args.RecordingID, job.ID, s.claimSummary)
 	if errors.Is(err, errNotWanted) {
 		return nil
 	}
-	if err != nil {
-		return err
-	}
-	slot, err := s.takeSlot(ctx, row)
 	if err != nil {
 		return err
 	}
 	defer slot.release(ctx)
-	if err := s.charge(ctx, row); err != nil {
-		return err
-	}
-	token, err := s.claimSummary(ctx, row)
-	if errors.Is(err, errNotWanted) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
 	working, stop := s.watch(ctx, slot, row.ID, token)
 	made, err := s.digest(working, row, job.Args)
 	stop()
@@ -88,26 +73,11 @@ func (w *Summarization) GaveUp(ctx context.Context, job *river.Job[SummarizeArgs
 	return w.service.fail(ctx, job.Args.RecordingID, job.ID, failure{webhooks.SummaryFailed, code, message, cause})
 }
 
-// claimSummary fences the recording: whoever worked on it before cannot finish any more.
-func (s *Recordings) claimSummary(ctx context.Context, row models.Recording) (token string, err error) {
-	token = rand.Text()
-	err = s.db.Transaction(ctx, func(tx *gorm.DB) error {
-		claimed := tx.Model(&models.Recording{}).
-			Where("id = ? AND job_id = ? AND status = ?", row.ID, row.JobID, StatusSummarizing).
-			UpdateColumns(map[string]any{"work_token": token, "ai_charged": true})
-		if claimed.Error == nil && claimed.RowsAffected == 0 {
-			return errNotWanted
-		}
-		return claimed.Error
+// claimSummary fences the recording, which is SUMMARIZING since the summary was queued.
+func (s *Recordings) claimSummary(ctx context.Context, row *models.Recording) (token string, err error) {
+	return s.claimed(ctx, *row, "summary started", func(tx *gorm.DB, token string) error {
+		return fence(tx, *row, StatusSummarizing, token)
 	})
-	if errors.Is(err, errNotWanted) {
-		return "", errNotWanted
-	}
-	if err != nil {
-		return "", s.later(ctx, "claim the recording", err)
-	}
-	s.Logger.InfoContext(ctx, "summary started", "recording", row.ID, "job", row.JobID)
-	return token, nil
 }
 
 // digest is what an attempt brought.
@@ -135,9 +105,7 @@ func (s *Recordings) digest(ctx context.Context, row models.Recording, args Summ
 	if err != nil {
 		return digest{}, s.later(ctx, "read what the summary is about", err)
 	}
-	purse := s.Purses.Of(budgets.Payer{
-		OrganizationID: row.OrganizationID, UserID: row.UserID, TokenID: args.TokenID, RecordingID: row.ID,
-	})
+	purse := s.purseFor(row, args.TokenID)
 	var made digest
 	if made.summary, err = s.summary(ctx, purse, row, words, at, args); err != nil {
 		return digest{}, err

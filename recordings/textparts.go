@@ -51,7 +51,7 @@ func (s *Recordings) spokenIn(db *gorm.DB, row models.Recording) (spoken, error)
 	if err != nil {
 		return spoken{}, err
 	}
-	if !found || !transcript.saysEnough() {
+	if !found || !saysEnough(transcript.Kind, transcript.Raw, transcript.Segments, func(segment Segment) string { return segment.Text }) {
 		return spoken{}, problems.New(problems.InvalidState,
 			"The recording has no transcript of %d characters or more, which is what a model needs.", leastSpoken)
 	}
@@ -66,27 +66,17 @@ func (s *Recordings) spokenIn(db *gorm.DB, row models.Recording) (spoken, error)
 	return words, nil
 }
 
-// saysEnough reports whether a text model has use for the transcript.
-func (t Transcript) saysEnough() bool {
-	if t.Kind == Plain {
-		return saysEnough(t.Raw)
-	}
-	texts := make([]string, 0, len(t.Segments))
-	for _, segment := range t.Segments {
-		texts = append(texts, segment.Text)
-	}
-	return saysEnough(texts...)
-}
-
-func saysEnough(texts ...string) bool {
+// saysEnough reports whether a text model has use for a transcript: for the text of a plain one, else for its segments.
+func saysEnough[S any](kind, plain string, segments []S, text func(S) string) bool {
 	said := 0
-	for _, text := range texts {
-		said += utf8.RuneCountInString(strings.TrimSpace(text))
-		if said >= leastSpoken {
-			return true
-		}
+	if kind == Plain {
+		said = utf8.RuneCountInString(strings.TrimSpace(plain))
+		segments = nil
 	}
-	return false
+	for _, segment := range segments {
+		said += utf8.RuneCountInString(strings.TrimSpace(text(segment)))
+	}
+	return said >= leastSpoken
 }
 
 // passagesOf are the segments, or the lines of a plain transcript.
@@ -175,18 +165,9 @@ func leftOut(all, beyond []llm.Passage) string {
 		missing += utf8.RuneCountInString(passage.Text)
 	}
 	share := min(max(1, missing*100/max(1, whole)), 99)
-	if start := beyond[0].Start; start != nil {
+	if clock := beyond[0].Clock(); clock != "" {
 		return fmt.Sprintf("Left out: what was said from %s on, about %d %% of the transcript. It is longer than this server gives to a model.",
-			spokenClock(*start), share)
+			clock, share)
 	}
 	return fmt.Sprintf("Left out: the last %d %% of the transcript. It is longer than this server gives to a model.", share)
-}
-
-// spokenClock writes seconds as people say them: 1:02, 1:02:03.
-func spokenClock(seconds float64) string {
-	whole := milliseconds(seconds) / 1000
-	if whole < 3600 {
-		return fmt.Sprintf("%d:%02d", whole/60, whole%60)
-	}
-	return fmt.Sprintf("%d:%02d:%02d", whole/3600, whole/60%60, whole%60)
 }

@@ -67,32 +67,17 @@ func (w *Transcription) Timeout(*river.Job[TranscribeArgs]) time.Duration {
 // works and gives it back whatever happens.
 func (w *Transcription) Work(ctx context.Context, job *river.Job[TranscribeArgs]) error {
 	s := w.service
-	row, err := s.waiting(ctx, job.Args.RecordingID, job.ID)
+	row, slot, token, err := s.begin(ctx, job.Args.RecordingID, job.ID, s.claim)
 	if errors.Is(err, errNotWanted) {
 		return nil
 	}
-	if err != nil {
-		return err
-	}
-	slot, err := s.takeSlot(ctx, row)
 	if err != nil {
 		return err
 	}
 	defer slot.release(ctx)
-	if err := s.charge(ctx, row); err != nil {
-		return err
-	}
-	token, err := s.claim(ctx, &row)
-	if errors.Is(err, errNotWanted) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
 	began := s.Now()
 	working, stop := s.watch(ctx, slot, row.ID, token)
-	purse := s.Purses.Of(budgets.Payer{OrganizationID: row.OrganizationID, UserID: row.UserID, TokenID: job.Args.TokenID, RecordingID: row.ID})
-	result, err := s.transcribe(working, purse, &row, token)
+	result, err := s.transcribe(working, s.purseFor(row, job.Args.TokenID), &row, token)
 	stop()
 	if err == nil {
 		err = s.finish(ctx, row, job.Args.TokenID, token, began, result)
@@ -118,6 +103,32 @@ func (w *Transcription) GaveUp(ctx context.Context, job *river.Job[TranscribeArg
 	return w.service.fail(ctx, job.Args.RecordingID, job.ID, failure{webhooks.TranscriptionFailed, code, message, cause})
 }
 
+// begin finds the recording whose present job this is, waits for one of the organization's slots and for room in the AI
+// limits, and claims it. The slot is the caller's to release.
+func (s *Recordings) begin(
+	ctx context.Context, id, jobID int64, claim func(context.Context, *models.Recording) (string, error),
+) (row models.Recording, slot *held, token string, err error) {
+	if row, err = s.waiting(ctx, id, jobID); err != nil {
+		return row, nil, "", err
+	}
+	if slot, err = s.takeSlot(ctx, row); err != nil {
+		return row, nil, "", err
+	}
+	if err = s.charge(ctx, row); err == nil {
+		token, err = claim(ctx, &row)
+	}
+	if err != nil {
+		slot.release(ctx)
+		return row, nil, "", err
+	}
+	return row, slot, token, nil
+}
+
+// purseFor pays for the work of a job, in the name of the credential that asked for it.
+func (s *Recordings) purseFor(row models.Recording, tokenID int64) budgets.Purse {
+	return s.Purses.Of(budgets.Payer{OrganizationID: row.OrganizationID, UserID: row.UserID, TokenID: tokenID, RecordingID: row.ID})
+}
+
 // waiting finds the recording whose present job this is.
 func (s *Recordings) waiting(ctx context.Context, id, jobID int64) (models.Recording, error) {
 	var rows []models.Recording
@@ -137,7 +148,7 @@ func unfinished() []string {
 	return []string{StatusPending, StatusQueued, StatusProcessing, StatusSummarizing}
 }
 
-// charge takes one unit of the AI limits for a transcription that no request was charged for. The claim that
+// charge takes one unit of the AI limits for work that no request was charged for. The claim that
 // follows notes it, so that no later attempt charges again.
 func (s *Recordings) charge(ctx context.Context, row models.Recording) error {
 	if row.AICharged {
@@ -154,11 +165,9 @@ func (s *Recordings) charge(ctx context.Context, row models.Recording) error {
 	return nil
 }
 
-// claim moves the recording to PROCESSING and fences it: whoever worked on it before cannot finish any more. The
-// first claim of a transcription announces that it started.
+// claim moves the recording to PROCESSING and fences it. The first claim of a transcription announces that it started.
 func (s *Recordings) claim(ctx context.Context, row *models.Recording) (token string, err error) {
-	token = rand.Text()
-	err = s.db.Transaction(ctx, func(tx *gorm.DB) error {
+	return s.claimed(ctx, *row, "transcription started", func(tx *gorm.DB, token string) error {
 		title, now, ok, err := s.moved(tx, row.ID)
 		if err != nil {
 			return err
@@ -176,22 +185,35 @@ func (s *Recordings) claim(ctx context.Context, row *models.Recording) (token st
 			row.Status, row.Title, row.UpdatedAt = StatusProcessing, title, now
 			return s.announce(tx, webhooks.TranscriptionStarted, *row, nil)
 		}
-		resumed := tx.Model(&models.Recording{}).
-			Where("id = ? AND job_id = ? AND status = ?", row.ID, row.JobID, StatusProcessing).
-			UpdateColumns(map[string]any{"work_token": token, "ai_charged": true})
-		if resumed.Error == nil && resumed.RowsAffected == 0 {
-			return errNotWanted
-		}
-		return resumed.Error
+		return fence(tx, *row, StatusProcessing, token)
 	})
+}
+
+// claimed gives a recording's work to this worker alone, by a change that writes the token.
+func (s *Recordings) claimed(
+	ctx context.Context, row models.Recording, started string, change func(tx *gorm.DB, token string) error,
+) (token string, err error) {
+	token = rand.Text()
+	err = s.db.Transaction(ctx, func(tx *gorm.DB) error { return change(tx, token) })
 	if errors.Is(err, errNotWanted) {
 		return "", errNotWanted
 	}
 	if err != nil {
 		return "", s.later(ctx, "claim the recording", err)
 	}
-	s.Logger.InfoContext(ctx, "transcription started", "recording", row.ID, "job", row.JobID)
+	s.Logger.InfoContext(ctx, started, "recording", row.ID, "job", row.JobID)
 	return token, nil
+}
+
+// fence keeps whoever worked on a recording before from finishing, if it still is in that state with that job.
+func fence(tx *gorm.DB, row models.Recording, status, token string) error {
+	fenced := tx.Model(&models.Recording{}).
+		Where("id = ? AND job_id = ? AND status = ?", row.ID, row.JobID, status).
+		UpdateColumns(map[string]any{"work_token": token, "ai_charged": true})
+	if fenced.Error == nil && fenced.RowsAffected == 0 {
+		return errNotWanted
+	}
+	return fenced.Error
 }
 
 // announce writes an event about the recording as it stands in row.

@@ -178,8 +178,7 @@ func (s *Server) textOptions() llm.Options {
 
 func (s *Server) adapter(writer llm.Engine) *llm.Adapter {
 	return llm.NewAdapter(writer, llm.AdapterOptions{
-		Attempts: s.config.TextModelAttempts, Timeout: s.config.TextModelTimeout,
-		Breaker: outbound.NewBreaker(s.config.ProviderPause, s.now), Logger: s.program.Logger,
+		Attempts: s.config.TextModelAttempts, Breaker: outbound.NewBreaker(s.config.ProviderPause, s.now), Logger: s.program.Logger,
 	})
 }
 

@@ -156,12 +156,12 @@ func whoMayEnter(row routes.Row) string {
 	case row.Door == routes.DoorAccount:
 		return "a session"
 	}
-	names := make([]string, len(row.Scopes))
-	for i, scope := range row.Scopes {
+	names := make([]string, 0, len(row.Scopes)+1)
+	for _, scope := range row.Scopes {
 		if scope == auth.AnyToken {
 			return scope.Name()
 		}
-		names[i] = "`" + scope.Name() + "`"
+		names = append(names, "`"+scope.Name()+"`")
 	}
 	if row.Administers != (auth.Verb{}) {
 		names = append(names, "and for administration, `"+row.Administers.Name()+"`")

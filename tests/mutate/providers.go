@@ -12,7 +12,7 @@ func providerMutations() []mutation {
 		llm("a request without a cap is sent", "work.go", "request.MaxTokens < 1 || ", "", "TestRequestWithoutCapIsRefused"),
 		llm("a provider is called in its pause", "adapter.go", "	if ok {\n", "	if ok || wait > 0 {\n", "TestProviderThatFailsIsLeftAlone|TestBusyProviderIsLeftAlone"),
 		llm("a redirect is followed", "openai.go", "return http.ErrUseLastResponse", "return nil", "TestRedirectIsNotFollowed"),
-		llm("a refused call is charged", "charge.go", " || isRefusal(err)", "", "TestFailedCallIsCharged"),
+		llm("a refused call is charged", "charge.go", "if isRefusal(err) || isUnsent(err) {", "if isUnsent(err) {", "TestFailedCallIsCharged"),
 		llm("a call that never connected is charged", "charge.go", " || isUnsent(err)", "", "TestCallThatNeverConnectedIsFree"),
 		llm("a call is made again that ran out of time", "adapter.go", " || failure.Kind == TimedOut && failure.Status == 0", "", "TestCallIsNotMadeAgainInVain"),
 		llm("a call is made again that was answered in part", "adapter.go", `completion.Text != "" || `, "", "TestCallIsNotMadeAgainInVain"),
