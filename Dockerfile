@@ -12,7 +12,7 @@ ARG VERSION=dev
 RUN make build VERSION="$VERSION"
 
 FROM debian:bookworm-slim
-# ca-certificates: speech engines elsewhere are called over HTTPS. util-linux has prlimit, which bounds child processes.
+# ca-certificates: speech and text services elsewhere are called over HTTPS. util-linux has prlimit, which bounds child processes.
 RUN apt-get update \
     && apt-get install -y --no-install-recommends ca-certificates ffmpeg pocketsphinx pocketsphinx-en-us util-linux \
     && rm -rf /var/lib/apt/lists/* \

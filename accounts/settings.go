@@ -33,20 +33,20 @@ type Processing struct {
 // SetProcessing keeps it, all that is asked or nothing, and gives the account as it then is.
 func (a *Accounts) SetProcessing(ctx context.Context, id int64, set Processing) (User, error) {
 	columns := map[string]any{}
-	for _, text := range []struct {
+	for _, column := range []struct {
 		name  string
-		text  Text
+		said  Text
 		bound int
 	}{
 		{"summary_prompt", set.SummaryPrompt, maxSummaryPrompt},
 		{"output_language", set.OutputLanguage, maxOutputLanguage},
 	} {
-		value, err := text.text.check(text.name, text.bound)
+		value, err := column.said.check(column.name, column.bound)
 		if err != nil {
 			return User{}, err
 		}
-		if text.text.Given {
-			columns[text.name] = value
+		if column.said.Given {
+			columns[column.name] = value
 		}
 	}
 	if set.ExtractEvents != nil {

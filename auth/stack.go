@@ -77,7 +77,8 @@ type Row struct {
 	Limits []*limits.Plan
 	// InPlaceOfRead replaces the token's and the account's read limits; nil replaces nothing.
 	InPlaceOfRead *limits.Plan
-	// Weigh, bounded by MaxBatch, is how many units a request counts, at least 1; nil counts one. It may read the body and put it back.
+	// Weigh, bounded by MaxBatch, is how many units a request counts, at least 1; nil counts one. It may read the body
+	// and put it back.
 	Weigh func(echo.Context) (int64, error)
 	// Uncounted is for probes of public rows: no limit applies.
 	Uncounted bool

@@ -1,7 +1,6 @@
 package budgets
 
 import (
-	"fmt"
 	"strconv"
 	"time"
 
@@ -31,27 +30,21 @@ type bounds struct {
 // bounds reads those of an account, or of the organization where user is 0. Locked, they cannot be changed until the
 // transaction ends.
 func (b *Budgets) bounds(db *gorm.DB, organization, user int64, locked bool) (bounds, error) {
-	found := bounds{whose: scopeOrganization}
 	if locked {
 		db = db.Clauses(clause.Locking{Strength: clause.LockingStrengthShare})
 	}
-	if user == 0 {
-		db = db.Where("organization_id = ?", organization)
-	} else {
-		found.whose = scopeAccount
-		db = db.Where("user_id = ?", user)
+	whose, subject := scopeOrganization, Subject{OrganizationID: organization}
+	if user != 0 {
+		whose, subject = scopeAccount, Subject{UserID: user}
 	}
-	var rows []models.Budget
-	if err := db.Limit(1).Find(&rows).Error; err != nil {
-		return bounds{}, fmt.Errorf("read the budget: %w", err)
+	set, err := stored(db, subject)
+	if err != nil {
+		return bounds{}, err
 	}
-	if len(rows) > 0 {
-		found.micros, found.tokens, found.seconds = rows[0].Micros, rows[0].Tokens, rows[0].Seconds
+	if user == 0 && set.Micros == nil {
+		set.Micros = b.Default
 	}
-	if user == 0 && found.micros == nil {
-		found.micros = b.Default
-	}
-	return found, nil
+	return bounds{whose, set.Micros, set.Tokens, set.Seconds}, nil
 }
 
 // dimension is one of the three things that are bounded.
@@ -66,7 +59,7 @@ type dimension struct {
 // written is a quantity as a sentence has it.
 func (d dimension) written(n int64) string {
 	if d.unit == unitMoney {
-		return strconv.FormatFloat(Dollars(n), 'f', -1, 64)
+		return written(n)
 	}
 	return strconv.FormatInt(n, 10)
 }
@@ -110,8 +103,11 @@ func (b bounds) refuse(row models.BudgetMonth, asked models.Amount, now period) 
 // unpriced refuses work whose cost nobody can tell, where money is bounded.
 func unpriced(engine Engine, row models.BudgetMonth, budget int64, now period) error {
 	d := bounds{micros: &budget}.dimensions(row, models.Amount{})[0]
-	return told(d, "", now, "There is a budget, and no price is known for the model %q: nobody can tell what it may cost. The operator can name its price in PRICES_FILE.",
-		engine.Model)
+	model := "the model " + strconv.Quote(engine.Model)
+	if engine.Model == "" { // some services are asked for none
+		model = "a model that the service chooses"
+	}
+	return told(d, "", now, "There is a budget, and no price is known for %s: nobody can tell what it may cost. The operator can name its price in PRICES_FILE.", model)
 }
 
 func told(d dimension, whose string, now period, sentence string, arguments ...any) *problems.Error {
@@ -126,3 +122,6 @@ func told(d dimension, whose string, now period, sentence string, arguments ...a
 
 // Dollars is micro-dollars as people read them.
 func Dollars(micros int64) float64 { return float64(micros) / 1e6 }
+
+// written is micro-dollars as a sentence has dollars.
+func written(micros int64) string { return strconv.FormatFloat(Dollars(micros), 'f', -1, 64) }

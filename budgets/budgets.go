@@ -74,20 +74,25 @@ type period struct {
 
 // period is that of the organization now.
 func (b *Budgets) period(ctx context.Context, organizationID int64) (period, error) {
-	var zones []string
-	err := b.db.Read.WithContext(ctx).Model(&models.Organization{}).Where("id = ?", organizationID).Limit(1).
-		Pluck("time_zone", &zones).Error
+	zone, err := zoneOf(b.db.Read.WithContext(ctx), organizationID)
 	if err != nil {
-		return period{}, fmt.Errorf("read the time zone of organization %d: %w", organizationID, err)
-	}
-	if len(zones) == 0 {
-		return period{}, fmt.Errorf("read the time zone of organization %d: there is no such organization", organizationID)
-	}
-	zone, err := time.LoadLocation(zones[0])
-	if err != nil {
-		return period{}, fmt.Errorf("read the time zone of organization %d: %w", organizationID, err)
+		return period{}, err
 	}
 	return periodOf(b.Now(), zone), nil
+}
+
+// zoneOf is where an organization is.
+func zoneOf(db *gorm.DB, organizationID int64) (*time.Location, error) {
+	var organization models.Organization
+	err := db.Select("time_zone").Where("id = ?", organizationID).Take(&organization).Error
+	if err != nil {
+		return nil, fmt.Errorf("read the time zone of organization %d: %w", organizationID, err)
+	}
+	zone, err := time.LoadLocation(organization.TimeZone)
+	if err != nil {
+		return nil, fmt.Errorf("read the time zone of organization %d: %w", organizationID, err)
+	}
+	return zone, nil
 }
 
 // periodOf is that of a moment in a zone.

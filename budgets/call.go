@@ -66,13 +66,9 @@ func (h *Hold) Send(ctx context.Context, most Measure) error {
 
 // monthOf is the period of a hold, whatever the time now.
 func (b *Budgets) monthOf(tx *gorm.DB, hold models.BudgetHold) (period, error) {
-	var organization models.Organization
-	if err := tx.Where("id = ?", hold.OrganizationID).Take(&organization).Error; err != nil {
-		return period{}, fmt.Errorf("find the organization: %w", err)
-	}
-	zone, err := time.LoadLocation(organization.TimeZone)
+	zone, err := zoneOf(tx, hold.OrganizationID)
 	if err != nil {
-		return period{}, fmt.Errorf("read the time zone of organization %d: %w", organization.ID, err)
+		return period{}, err
 	}
 	first, err := time.ParseInLocation("2006-01", hold.Month, zone)
 	if err != nil {

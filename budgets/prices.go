@@ -4,10 +4,10 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"math/bits"
 	"os"
-	"strconv"
 	"strings"
 	"time"
 
@@ -53,14 +53,7 @@ func LoadPrices(file string) (*Prices, error) {
 	if file == "" {
 		return prices, nil
 	}
-	stat, err := os.Stat(file)
-	if err == nil && stat.Size() > maxPricesBytes {
-		err = fmt.Errorf("it is larger than %d bytes", maxPricesBytes)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read PRICES_FILE: %w", err)
-	}
-	text, err := os.ReadFile(file)
+	text, err := readBounded(file)
 	if err != nil {
 		return nil, fmt.Errorf("read PRICES_FILE: %w", err)
 	}
@@ -70,6 +63,20 @@ func LoadPrices(file string) (*Prices, error) {
 	}
 	// Of the file's rows the best counts, and only where none matches those that are built in.
 	return &Prices{append(own.rows, append([]priceRow{{}}, prices.rows...)...)}, nil
+}
+
+// readBounded does not ask how large the file is: devices say 0 and never end.
+func readBounded(file string) ([]byte, error) {
+	opened, err := os.Open(file)
+	if err != nil {
+		return nil, err //nolint:wrapcheck // it says what was attempted
+	}
+	defer opened.Close()
+	text, err := io.ReadAll(io.LimitReader(opened, maxPricesBytes+1))
+	if err == nil && len(text) > maxPricesBytes {
+		err = fmt.Errorf("it is larger than %d bytes", maxPricesBytes)
+	}
+	return text, err
 }
 
 func parsePrices(text []byte) (*Prices, error) {
@@ -85,6 +92,9 @@ func parsePrices(text []byte) (*Prices, error) {
 	if err := loader.Load(&table); err != nil {
 		return nil, err
 	}
+	if err := loader.Load(&struct{}{}); !errors.Is(err, io.EOF) {
+		return nil, errors.New("it has more than one document")
+	}
 	if table.Currency != "USD" {
 		return nil, fmt.Errorf("currency is %q; budgets are in USD", table.Currency)
 	}
@@ -98,7 +108,25 @@ func parsePrices(text []byte) (*Prices, error) {
 			return nil, fmt.Errorf("text: %w", err)
 		}
 	}
+	for _, kind := range [][]priceRow{table.Audio, table.Text} {
+		if err := eachOnce(kind); err != nil {
+			return nil, err
+		}
+	}
 	return &Prices{append(table.Audio, table.Text...)}, nil
+}
+
+// eachOnce refuses two prices of one model: nobody could tell which of them is charged.
+func eachOnce(rows []priceRow) error {
+	seen := map[[2]string]bool{}
+	for _, row := range rows {
+		name := [2]string{row.Provider, row.Model}
+		if seen[name] {
+			return fmt.Errorf("%s has two prices", row.Model)
+		}
+		seen[name] = true
+	}
+	return nil
 }
 
 // check refuses a row without a model, without one of its prices, or with one of another kind.
@@ -162,7 +190,8 @@ func matches(pattern, name string) bool {
 	return pattern == name
 }
 
-func micros(dollars float64) int64 { return int64(math.Round(dollars * 1e6)) }
+// micros rounds up, as every charge does, but for what a decimal fraction is off in binary.
+func micros(dollars float64) int64 { return int64(math.Ceil(dollars*1e6 - 1e-3)) }
 
 // micros is what a measure costs, rounded up to a micro-dollar: the sum of many small calls is never below the bill.
 func (p price) micros(m Measure) int64 {
@@ -182,12 +211,11 @@ func ceilDiv(a, b, c int64) int64 {
 
 // String tells the price as the ledger does.
 func (p price) String() string {
-	dollars := func(micros int64) string { return strconv.FormatFloat(Dollars(micros), 'f', -1, 64) }
 	switch {
 	case !p.known:
 		return "unknown"
 	case p.audio:
-		return dollars(p.perMinute) + " USD per minute"
+		return written(p.perMinute) + " USD per minute"
 	}
-	return dollars(p.input) + " in, " + dollars(p.output) + " out, USD per million tokens"
+	return written(p.input) + " in, " + written(p.output) + " out, USD per million tokens"
 }

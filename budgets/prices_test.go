@@ -69,19 +69,21 @@ func TestBrokenPricesAreRefused(t *testing.T) {
 	for text, names := range map[string]string{
 		"currency: EUR\n": "currency",
 		"text: []\n":      "currency",
-		"currency: USD\ntext:\n  - {model: m, input: 1}\n":                            "m: a price",
-		"currency: USD\ntext:\n  - {model: m, input: -1, output: 1}\n":                "m: a price",
-		"currency: USD\ntext:\n  - {model: m, input: 10001, output: 1}\n":             "10000",
-		"currency: USD\ntext:\n  - {model: m, input: .nan, output: 1}\n":              "m: a price",
-		"currency: USD\ntext:\n  - {model: m, input: free, output: 1}\n":              "free",
-		"currency: USD\ntext:\n  - {model: m, input: 1, output: 1, per_minute: 1}\n":  "per_minute",
-		"currency: USD\naudio:\n  - {model: m, per_minute: 1, input: 1}\n":            "per_minute",
-		"currency: USD\naudio:\n  - {model: m}\n":                                     "m: a price",
-		"currency: USD\naudio:\n  - {per_minute: 1}\n":                                "no model",
-		"currency: USD\ntext:\n  - {model: m, input: 1, output: 1, per_million: 2}\n": "per_million",
-		"currency: USD\nvideo: []\n":                                                  "video",
-		"currency: [\n":                                                               "prices.yaml",
-		"currency: USD\n#" + strings.Repeat("x", maxPricesBytes):                      "larger",
+		"currency: USD\ntext:\n  - {model: m, input: 1}\n":                                                 "m: a price",
+		"currency: USD\ntext:\n  - {model: m, input: -1, output: 1}\n":                                     "m: a price",
+		"currency: USD\ntext:\n  - {model: m, input: 10001, output: 1}\n":                                  "10000",
+		"currency: USD\ntext:\n  - {model: m, input: .nan, output: 1}\n":                                   "m: a price",
+		"currency: USD\ntext:\n  - {model: m, input: free, output: 1}\n":                                   "free",
+		"currency: USD\ntext:\n  - {model: m, input: 1, output: 1, per_minute: 1}\n":                       "per_minute",
+		"currency: USD\naudio:\n  - {model: m, per_minute: 1, input: 1}\n":                                 "per_minute",
+		"currency: USD\naudio:\n  - {model: m}\n":                                                          "m: a price",
+		"currency: USD\naudio:\n  - {per_minute: 1}\n":                                                     "no model",
+		"currency: USD\ntext:\n  - {model: m, input: 1, output: 1, per_million: 2}\n":                      "per_million",
+		"currency: USD\ntext:\n  - {model: m, input: 1, output: 1}\n  - {model: m, input: 0, output: 0}\n": "m has two prices",
+		"currency: USD\n---\ncurrency: USD\n":                                                              "one document",
+		"currency: USD\nvideo: []\n":                                                                       "video",
+		"currency: [\n":                                                                                    "prices.yaml",
+		"currency: USD\n#" + strings.Repeat("x", maxPricesBytes):                                           "larger",
 	} {
 		_, err := LoadPrices(pricesFile(t, text))
 		if err == nil || !strings.Contains(err.Error(), names) || !strings.Contains(err.Error(), "PRICES_FILE") {
@@ -90,6 +92,9 @@ func TestBrokenPricesAreRefused(t *testing.T) {
 	}
 	if _, err := LoadPrices(filepath.Join(t.TempDir(), "none.yaml")); err == nil {
 		t.Error("a file that is not there was read")
+	}
+	if _, err := LoadPrices("/dev/zero"); err == nil || !strings.Contains(err.Error(), "larger") {
+		t.Errorf("a file without end was read: %v", err)
 	}
 }
 
@@ -116,6 +121,11 @@ func TestPricesRoundUp(t *testing.T) {
 	} {
 		if got := c.price.micros(c.work); got != c.want {
 			t.Errorf("%+v at %s costs %d micro-dollars, want %d", c.work, c.price, got, c.want)
+		}
+	}
+	for dollars, want := range map[float64]int64{0: 0, 0.0000004: 1, 0.0000015: 2, 0.006: 6000, 1.10: 1_100_000, 9999.99: 9_999_990_000} {
+		if got := micros(dollars); got != want {
+			t.Errorf("%v dollars are %d micro-dollars, want %d", dollars, got, want)
 		}
 	}
 	if most := (Measure{math.MaxInt64, -3, math.MaxInt64}).bounded(); most != (Measure{maxTokens, 0, maxAudio}) {

@@ -62,7 +62,7 @@ type Purses struct{ budgets *Budgets }
 func (b *Budgets) Purses() Purses { return Purses{b} }
 
 // Of opens a payer's purse.
-func (p Purses) Of(payer Payer) Purse { return Purse{p.budgets, payer} }
+func (p Purses) Of(payer Payer) Purse { return Purse{budgets: p.budgets, payer: payer} }
 
 // errNoPurse is a capability that nobody handed out.
 var errNoPurse = errors.New("the work has no purse: nobody pays for it")
@@ -72,11 +72,23 @@ var errNoPurse = errors.New("the work has no purse: nobody pays for it")
 type Purse struct {
 	budgets *Budgets
 	payer   Payer
+	// ahead is what other work can use that is begun first.
+	ahead models.Amount
 }
 
 // About is the purse for work on one recording, which the ledger then tells.
 func (p Purse) About(recordingID int64) Purse {
 	p.payer.RecordingID = recordingID
+	return p
+}
+
+// Besides is the purse for work that is begun behind other work for which nothing is held yet: Affords asks for room for
+// both.
+func (p Purse) Besides(other Work) Purse {
+	if p.budgets != nil {
+		price, _ := p.budgets.Prices.find(other.Engine, other.Most)
+		p.ahead = plus(p.ahead, other.Most.amount(price))
+	}
 	return p
 }
 
@@ -120,7 +132,7 @@ func (p Purse) Affords(ctx context.Context, work Work) error {
 		if !known && bounds.micros != nil {
 			return unpriced(work.Engine, row, *bounds.micros, now)
 		}
-		asked := work.Most.amount(price)
+		asked := plus(p.ahead, work.Most.amount(price))
 		if refusal := bounds.refuse(row, asked, now); refusal != nil {
 			b.exhausted(ctx, p.payer, now, asked, refusal)
 			return refusal

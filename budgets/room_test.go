@@ -2,6 +2,7 @@ package budgets_test
 
 import (
 	"context"
+	"strings"
 	"sync"
 	"testing"
 
@@ -182,6 +183,23 @@ func TestAModelWithoutAPrice(t *testing.T) {
 			refused(t, err, map[string]any{"budget": 1.0})
 			refused(t, r.purse(0).Affords(t.Context(), work), nil)
 			r.set(subject, budgets.SetMicros(nil))
+		}
+	})
+}
+
+// Rule: who is refused for a price that is not known reads which model it is, and a service that is asked for none is not
+// called by an empty name.
+func TestTheRefusalNamesTheModelWithoutAPrice(t *testing.T) {
+	t.Parallel()
+	modelstest.Each(t, func(t *testing.T, db *models.DB) {
+		r := newRig(t, db, nil)
+		r.set(r.organization(), budgets.SetMicros(new(int64(1_000_000))))
+		for model, named := range map[string]string{"nobody-knows": `the model "nobody-knows"`, "": "a model that the service chooses"} {
+			work := text(10)
+			work.Provider, work.Model = "asr.example.org", model
+			if err := r.purse(0).Affords(t.Context(), work); err == nil || !strings.Contains(err.Error(), "no price is known for "+named+":") {
+				t.Errorf("of the model %q the refusal is %v, want %q in it", model, err, named)
+			}
 		}
 	})
 }

@@ -97,7 +97,7 @@ type Config struct {
 	HoldLease     time.Duration `env:"BUDGET_HOLD_SECONDS" default:"30" rule:"0.3..600" doc:"How long money that was kept back for a call stays so after its process died. What was not sent is given back then, a call that was is charged in full."`
 
 	MaxUploadMB             int           `env:"MAX_UPLOAD_MB" default:"500" rule:"0..1048576" doc:"Largest file of an upload, in MiB; 0 takes no uploads."`
-	JobsMaxConcurrentPerOrg int           `env:"JOBS_MAX_CONCURRENT_PER_ORG" default:"3" rule:"0..1000" doc:"Transcriptions of one organization at work at once; with 0 they wait until it is raised."`
+	JobsMaxConcurrentPerOrg int           `env:"JOBS_MAX_CONCURRENT_PER_ORG" default:"3" rule:"0..1000" doc:"Recordings of one organization that are transcribed or summarized at once; with 0 they wait until it is raised."`
 	JobHeartbeat            time.Duration `env:"JOB_HEARTBEAT_SECONDS" default:"2" rule:"0.1..5" doc:"How often a process says that it is alive, and looks for jobs of processes that are not."`
 	JobDeadAfter            time.Duration `env:"JOB_DEAD_AFTER_SECONDS" default:"10" rule:"0.5..15" doc:"Silence after which a process counts as dead and its jobs are taken over. At least three times JOB_HEARTBEAT_SECONDS."`
 	JobMaxAttempts          int           `env:"JOB_MAX_ATTEMPTS" default:"4" rule:"1..25" doc:"Attempts at a job before it is given up."`

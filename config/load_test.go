@@ -175,6 +175,30 @@ func TestUnknownNamesAreWarnedOf(t *testing.T) {
 	}
 }
 
+// Whoever brings a `.env` of Speakr is told which of its settings for models do nothing here.
+func TestSpeakrsOtherModelSettingsAreWarnedOf(t *testing.T) {
+	t.Parallel()
+	nothing := []string{
+		"AUTO_IDENTIFY_RESPONSE_SCHEMA", "CHAT_MODEL_API_KEY", "CHAT_MODEL_BASE_URL", "CHAT_MODEL_NAME", "EMBEDDING_MODEL",
+		"ENABLE_STREAM_OPTIONS", "GPT5_REASONING_EFFORT", "GPT5_VERBOSITY", "INQUIRE_MAX", "LLM_CONNECT_TIMEOUT",
+		"LLM_MAX_RETRIES", "LLM_REQUEST_TIMEOUT", "LLM_WRITE_TIMEOUT",
+	}
+	environment := []string{
+		"TEXT_MODEL_BASE_URL=http://llm:1/v1", "TEXT_MODEL_API_KEY=k", "TEXT_MODEL_NAME=m", "SUMMARY_MAX_TOKENS=3000",
+		"CHAT_MAX_TOKENS=5000", "TITLE_MAX_TOKENS=5000", "EVENT_MAX_TOKENS=3000",
+	}
+	for _, variable := range nothing {
+		environment = append(environment, variable+"=1")
+	}
+	_, warnings, err := config.Load(environment, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := warned(warnings); !slices.Equal(got, nothing) {
+		t.Errorf("warned of\n%v, want\n%v", got, nothing)
+	}
+}
+
 // The older name of the proxies' number is read, and networks are read in every form they come in.
 func TestProxies(t *testing.T) {
 	t.Parallel()

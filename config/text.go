@@ -24,8 +24,8 @@ var textRules = map[string]textRule{
 	"address":        {"an address and port such as 127.0.0.1:8899 or :8899", parseAddress},
 	"address-or-off": {"an address and port such as 127.0.0.1:9100, or off", parseAddressOrOff},
 	"public-url":     {"an address such as https://notes.example.org, without user, query or fragment", parsePublicURL},
-	"directory":      {"a path", parseDirectory},
-	"file":           {"a path", parseDirectory},
+	"directory":      {"a path", parsePath},
+	"file":           {"a path", parsePath},
 	"database":       {"sqlite:///absolute/path.db, sqlite://relative/path.db or postgres://user:password@host/database", parseDatabase},
 	"files":          {"file:///absolute/path or s3://bucket?region=…", parseFiles},
 	"secret-key":     {"at least 16 bytes", parseSecretKey},
@@ -114,8 +114,8 @@ func isHTTP(u *url.URL) bool {
 	return (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" && u.Opaque == ""
 }
 
-// parseDirectory makes the path absolute: the addresses made of it must not change with the working directory.
-func parseDirectory(text string) (string, error) {
+// parsePath makes the path absolute: the addresses made of it must not change with the working directory.
+func parsePath(text string) (string, error) {
 	path, err := filepath.Abs(text)
 	if err != nil {
 		return "", errAllowed

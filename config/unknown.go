@@ -9,8 +9,7 @@ import (
 // laterPrefixes begin the names of settings that later versions have, and of Speakr's settings that a carried-over
 // `.env` brings along: none of them does anything here, and their owner should know.
 var laterPrefixes = []string{
-	"AI_", "AZURE_", "CHAT_MAX_", "CHUNK_", "ENABLE_", "IMPORT_", "INQUIRE_", "SUMMARY_", "TEXT_MODEL_",
-	"USE_ASR_", "WEBHOOK_", "WHISPER_",
+	"AZURE_", "EMBEDDING_", "GPT5_", "INQUIRE_", "LLM_", "USE_ASR_", "WEBHOOK_", "WHISPER_",
 }
 
 // foreign are names of other programs that begin like ours.

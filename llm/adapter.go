@@ -18,7 +18,8 @@ type AdapterOptions struct {
 	Attempts int
 	// Backoff is the wait before the second attempt; it grows fourfold. Default 1 s.
 	Backoff time.Duration
-	// MaxWait bounds a wait that the provider asks for; a longer one ends the call with the provider's error. Default 20 s.
+	// MaxWait bounds a wait that the provider asks for; a longer one ends the call with the provider's error, unless a
+	// call of the same work is paid for already. Default 20 s.
 	MaxWait time.Duration
 	// Breaker is the provider's. Default one that pauses for 5 s.
 	Breaker *outbound.Breaker
@@ -118,7 +119,7 @@ func (a *Adapter) complete(ctx context.Context, request Request) (Completion, An
 }
 
 // allowed asks the breaker. What it refuses was not sent and costs nothing.
-func (a *Adapter) allowed() error {
+func (a *Adapter) allowed() *Error {
 	wait, ok := a.Breaker.Allow()
 	if ok {
 		return nil
@@ -145,19 +146,19 @@ func (a *Adapter) tell(ctx context.Context, err error) {
 
 // again tells how long to wait before the next attempt, if there is to be one. A call that was lost after its time, or
 // after a part of the answer came, was worked on and is not paid for twice.
-func (a *Adapter) again(attempt int, completion Completion, err error) (wait time.Duration, again bool) {
+func (a *Adapter) again(attempt int, completion Completion, err error, patience time.Duration) (wait time.Duration, again bool) {
 	var failure *Error
 	if !errors.As(err, &failure) || failure.permanent || attempt >= a.Attempts {
 		return 0, false
 	}
-	if completion.Text != "" || failure.Kind == TimedOut && failure.Status == 0 || failure.RetryAfter > a.MaxWait {
+	if completion.Text != "" || failure.Kind == TimedOut && failure.Status == 0 || failure.RetryAfter > patience {
 		return 0, false
 	}
 	wait = a.Backoff
 	for range attempt - 1 {
 		wait *= 4
 	}
-	return min(max(wait, failure.RetryAfter), a.MaxWait), true
+	return max(min(wait, a.MaxWait), failure.RetryAfter), true
 }
 
 // errAsked says what was attempted, and what ended it when that was not the provider.

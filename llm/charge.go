@@ -37,6 +37,11 @@ type charged struct {
 	estimate budgets.Measure
 }
 
+// paid reports whether the call came to anything.
+func (c charged) paid() bool {
+	return c.reported == nil && c.estimate != budgets.Measure{} || c.reported != nil && *c.reported != budgets.Measure{}
+}
+
 // charge decides what a call is settled at: what the provider reports, else a guess by the prompt and the text that
 // came, cut to what the call could use. A call that a provider refused, or never saw, costs nothing.
 func charge(ctx context.Context, request Request, most budgets.Measure, completion Completion, err error) charged {
@@ -47,6 +52,9 @@ func charge(ctx context.Context, request Request, most budgets.Measure, completi
 	}
 	c.estimate.Input = min(tokensAbout(prompt), most.Input)
 	c.estimate.Output = min(tokensAbout(len(completion.Text)), most.Output)
+	if completion.Cut { // at the cap, whatever of it was thought and not shown
+		c.estimate.Output = most.Output
+	}
 	switch {
 	case err == nil:
 	case ctx.Err() != nil && !isRefusal(err):

@@ -49,6 +49,7 @@ func TestCallIsChargedAtWhatItUsed(t *testing.T) {
 		"fractions":        {with(`{"prompt_tokens":1.5,"completion_tokens":0.5}`), guessed},
 		"strings":          {with(`{"prompt_tokens":"12","completion_tokens":"7"}`), guessed},
 		"a list":           {with(`[1,2]`), guessed},
+		"cut at the cap":   {llmtest.Reply{Body: `{"choices":[{"finish_reason":"length","message":{"content":"Fine"}}]}`}, models.LedgerEntry{Outcome: "done", Source: "estimated", InputTokens: 10, OutputTokens: 100, ChargedMicros: 1010}},
 		"longer than held": {llmtest.Says(strings.Repeat("long ", 200)).WithoutUsage(), models.LedgerEntry{Outcome: "done", Source: "estimated", InputTokens: 10, OutputTokens: 100, ChargedMicros: 1010}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -38,6 +38,8 @@ func TestLinksThatNobodyGaveAreTakenOut(t *testing.T) {
 		"anchors":              {`<A HREF='https://evil.example' class=x>text</A>, <img src=x onerror=y><b>bold</b>`, "text, <b>bold</b>"},
 		"unclosed tag":         {`<img src="//evil.example/x`, `‹img src="` + gone},
 		"comparison":           {"if a < b and c > d, or a <b and c> d", "if a < b and c > d, or a ‹b and c> d"},
+		"tags in tags":         {strings.Repeat("<", 3) + strings.Repeat("img x=1>", 3) + "a", "a"},
+		"tags without end":     {strings.Repeat("<", linkRounds+2) + strings.Repeat("img x=1>", linkRounds+2) + "a", "‹‹img x=1>img x=1>a"},
 		"comment":              {"a <!-- [x](y) --> b", "a  b"},
 		"bare":                 {"Go to https://evil.example/x, or (http://evil.example/y).", "Go to " + gone + ", or (" + gone + ")."},
 		"bare in other case":   {"HTTPS://EVIL.EXAMPLE WWW.evil.example", gone + " " + gone},

@@ -11,7 +11,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptrace"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -30,8 +29,6 @@ const (
 	maxAnswer = 8 << 20
 	// maxRefusal bounds what is read of a provider's error.
 	maxRefusal = 64 << 10
-	// maxRetryAfter bounds the wait that a provider may ask for.
-	maxRetryAfter = time.Hour
 )
 
 // openAI speaks POST {base}/chat/completions: OpenAI's own models and any compatible server.
@@ -168,7 +165,7 @@ func (e *openAI) refusal(response *http.Response, said []byte) *Error {
 	default:
 		return permanent(Unreachable, status, "The text model's service answered with a redirect, which is not followed")
 	}
-	failure.RetryAfter = retryAfter(response.Header.Get("Retry-After"), e.now())
+	failure.RetryAfter = outbound.RetryAfter(response.Header, e.now())
 	return failure
 }
 
@@ -180,17 +177,6 @@ func outOfCredit(said []byte) bool {
 		} `json:"error"`
 	}
 	return json.Unmarshal(said, &body) == nil && body.Error.Code == "insufficient_quota"
-}
-
-// retryAfter reads both forms of the header, seconds and date.
-func retryAfter(value string, now time.Time) time.Duration {
-	var wait time.Duration
-	if seconds, err := strconv.ParseInt(value, 10, 32); err == nil {
-		wait = time.Duration(seconds) * time.Second
-	} else if at, err := http.ParseTime(value); err == nil {
-		wait = at.Sub(now)
-	}
-	return min(max(wait, 0), maxRetryAfter)
 }
 
 // failure tells why no whole answer came. The transport's own error names the address and is let go.

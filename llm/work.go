@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/stenometer/stenometer/budgets"
+	"github.com/stenometer/stenometer/outbound"
 )
 
 var errClosed = errors.New("ask the text model: the work is closed")
@@ -16,6 +17,7 @@ type Work struct {
 	adapter   *Adapter
 	operation budgets.Operation
 	hold      *budgets.Hold
+	paid      bool  // whether any call came to something
 	over      error // why no further call may be made
 }
 
@@ -37,8 +39,8 @@ func (w *Work) Ask(ctx context.Context, request Request) (Answer, error) {
 		if w.over != nil {
 			return Answer{}, w.over
 		}
-		if err := w.adapter.allowed(); err != nil {
-			return Answer{}, err
+		if err := w.admitted(ctx); err != nil {
+			return Answer{}, w.ended(err)
 		}
 		completion, answer, err := w.attempt(ctx, request)
 		if err == nil {
@@ -49,18 +51,66 @@ func (w *Work) Ask(ctx context.Context, request Request) (Answer, error) {
 			attempt--
 			continue
 		}
-		wait, again := w.adapter.again(attempt, completion, err)
+		wait, again := w.adapter.again(attempt, completion, err, w.patience(ctx))
 		if !again {
-			return Answer{}, err
+			return Answer{}, w.ended(err)
 		}
 		w.adapter.Logger.InfoContext(ctx, "a call to the text model is made again", "operation", w.operation, "attempt", attempt+1, "after", err.Error())
-		timer := time.NewTimer(wait)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
+		if !pause(ctx, wait) {
 			return Answer{}, errAsked(ctx, err)
 		}
+	}
+}
+
+// admitted asks the breaker. Work of which nothing is paid for does not wait for it: it is begun again for nothing.
+func (w *Work) admitted(ctx context.Context) error {
+	for waited := time.Duration(0); ; {
+		err := w.adapter.allowed()
+		if err == nil {
+			return nil
+		}
+		if waited += err.RetryAfter; !w.paid || waited > w.patience(ctx) {
+			return err
+		}
+		if !pause(ctx, err.RetryAfter) {
+			return errAsked(ctx, err)
+		}
+	}
+}
+
+// patience bounds a wait that the provider asks for. Once a call is paid for it is long: whoever begins again pays for
+// it again.
+func (w *Work) patience(ctx context.Context) time.Duration {
+	if !w.paid {
+		return w.adapter.MaxWait
+	}
+	if deadline, bounded := ctx.Deadline(); bounded {
+		return min(outbound.MaxRetryAfter, time.Until(deadline))
+	}
+	return outbound.MaxRetryAfter
+}
+
+// ended is the error of a call that is not made again. Its wait is told only where nothing was paid for: a caller that
+// comes back after it as often as it is told would pay each time.
+func (w *Work) ended(err error) error {
+	var failure *Error
+	if w.paid && errors.As(err, &failure) && failure.RetryAfter > 0 {
+		told := *failure
+		told.RetryAfter = 0
+		return &told
+	}
+	return err
+}
+
+// pause reports whether the wait passed before ctx was over.
+func pause(ctx context.Context, wait time.Duration) bool {
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
 	}
 }
 
@@ -74,7 +124,7 @@ func (w *Work) attempt(ctx context.Context, request Request) (Completion, Answer
 	}()
 	most := w.adapter.Most(request)
 	if err := w.hold.Send(ctx, most); err != nil {
-		return Completion{}, Answer{}, err
+		return Completion{}, Answer{}, errAsked(ctx, err)
 	}
 	completion, answer, err := w.adapter.complete(ctx, request)
 	w.adapter.tell(ctx, err)
@@ -82,20 +132,19 @@ func (w *Work) attempt(ctx context.Context, request Request) (Completion, Answer
 	if err != nil && !isFailure(err) {
 		err = errAsked(ctx, err)
 	}
-	return completion, answer, w.settle(ctx, charge(ctx, request, most, completion, err), err)
+	c := charge(ctx, request, most, completion, err)
+	w.paid = w.paid || c.paid()
+	return completion, answer, w.settle(ctx, c, err)
 }
 
-// settle ends a call at what it did use. When that cannot be written, the call's own error counts first, and the work
-// is over: a further call would hide this one, which is charged in full at the end.
+// settle ends a call at what it did use. When that cannot be written, the call stays charged in full: what it said is
+// kept, because who asks again pays again, but the work is over, because a further call would hide that it was made.
 func (w *Work) settle(ctx context.Context, c charged, err error) error {
 	unsettled := w.hold.Settle(ctx, c.outcome, c.reported, c.estimate)
 	if unsettled == nil {
 		return err
 	}
 	w.over = fmt.Errorf("ask the text model: %w", unsettled)
-	if err != nil {
-		w.adapter.Logger.WarnContext(ctx, "a call to the text model could not be settled", "operation", w.operation, "error", unsettled.Error())
-		return err
-	}
-	return w.over
+	w.adapter.Logger.WarnContext(ctx, "a call to the text model could not be settled; it is charged in full", "operation", w.operation, "error", unsettled.Error())
+	return err
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stenometer/stenometer/auth"
 	"github.com/stenometer/stenometer/budgets"
+	"github.com/stenometer/stenometer/idempotency"
 	"github.com/stenometer/stenometer/models"
 	"github.com/stenometer/stenometer/problems"
 )
@@ -56,13 +57,41 @@ func (s *Recordings) DeleteBatch(ctx context.Context, p auth.Principal, ids []in
 	return s.each(ctx, ids, func(id int64) (int64, error) { return 0, s.Delete(ctx, p, id) })
 }
 
-// TranscribeBatch queues new transcriptions as Transcribe does, one by one.
+// TranscribeBatch queues new transcriptions as Transcribe does, one by one, as many as the budget has room for.
 func (s *Recordings) TranscribeBatch(ctx context.Context, p auth.Principal, purse budgets.Purse, ids []int64) ([]Outcome, error) {
 	ids, err := distinct(ids)
 	if err != nil {
 		return nil, err
 	}
-	return s.each(ctx, ids, func(id int64) (int64, error) { return s.Transcribe(ctx, p, purse, id, Hints{}) })
+	beyond := s.beyondBudget(ctx, p, purse, ids)
+	return s.each(ctx, ids, func(id int64) (int64, error) {
+		if err := beyond[id]; err != nil {
+			return 0, err
+		}
+		return s.Transcribe(ctx, p, purse, id, Hints{})
+	})
+}
+
+// beyondBudget refuses the recordings of a batch for which there is no room besides those before them. Each would fit
+// alone; queued together they would lose their transcripts and fail. It is told before anything is queued, because then
+// jobs begin to hold.
+func (s *Recordings) beyondBudget(ctx context.Context, p auth.Principal, purse budgets.Purse, ids []int64) map[int64]error {
+	refused := map[int64]error{}
+	for _, id := range ids {
+		if _, made := idempotency.Made(ctx, id); made {
+			continue
+		}
+		work, known, err := s.transcription(ctx, p, id, Hints{})
+		if err != nil || !known {
+			continue // told in its turn
+		}
+		if err := purse.About(id).Affords(ctx, work); problems.Is(err, problems.BudgetExceeded) {
+			refused[id] = err
+			continue
+		}
+		purse = purse.Besides(work)
+	}
+	return refused
 }
 
 // distinct are the ids without repetitions, in their order.

@@ -41,15 +41,16 @@ func (s *Recordings) most(e errand) budgets.Measure {
 	if e.joins() {
 		standIns := make([]string, len(e.parts))
 		for i := range standIns {
-			standIns[i] = strings.Repeat("x", s.joinedChars(len(e.parts)))
+			standIns[i] = strings.Repeat("X", s.joinedBytes(len(e.parts))) // the costliest letter: no answer counts more
 		}
 		requests = append(slices.Clone(requests), e.join(standIns))
 	}
 	return s.Text.Most(requests...)
 }
 
-// joinedChars is how much of each of so many answers is joined: together they are as long as one part.
-func (s *Recordings) joinedChars(parts int) int { return max(1, s.TextBounds.PartChars/parts) }
+// joinedBytes is how much of each of so many answers is joined: together they are as long as one part. It is bytes and
+// not characters, because tokens are counted by bytes: an answer in Chinese must not cost more than is held for it.
+func (s *Recordings) joinedBytes(parts int) int { return max(1, s.TextBounds.PartChars/parts) }
 
 // partTokens caps what a model may write about each of so many parts: no more than is joined, by about four characters
 // a token.
@@ -57,7 +58,7 @@ func (s *Recordings) partTokens(most, parts int) int {
 	if parts < 2 {
 		return most
 	}
-	return min(most, max(100, s.joinedChars(parts)/4))
+	return min(most, max(100, s.joinedBytes(parts)/4))
 }
 
 // run does an errand within one hold and gives the joined answer, or one for each part.
@@ -78,7 +79,7 @@ func (s *Recordings) run(ctx context.Context, purse budgets.Purse, e errand) ([]
 	}
 	texts := make([]string, len(answers))
 	for i, answer := range answers {
-		texts[i] = cutTo(answer.Text, s.joinedChars(len(answers)))
+		texts[i] = strings.TrimSpace(cutBytes(answer.Text, s.joinedBytes(len(answers))))
 	}
 	joined, err := work.Ask(ctx, e.join(texts))
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"strings"
 	"time"
 
 	"gorm.io/gorm"
@@ -129,7 +130,10 @@ func wallClock(value any) *string {
 	if text == nil {
 		return nil
 	}
-	for _, form := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02T15:04", "2006-01-02 15:04:05", "2006-01-02 15:04", "2006-01-02T15:04Z07:00", time.DateOnly} {
+	for _, form := range []string{
+		time.RFC3339Nano, "2006-01-02T15:04Z07:00", "2006-01-02T15:04:05.999999999", "2006-01-02T15:04",
+		"2006-01-02 15:04:05", "2006-01-02 15:04", time.DateOnly,
+	} {
 		if at, err := time.Parse(form, *text); err == nil && at.Year() > 0 {
 			return new(at.Format(floatingForm))
 		}
@@ -145,6 +149,7 @@ func attendeesIn(raw json.RawMessage) string {
 	}
 	kept := []json.RawMessage{}
 	for _, member := range members {
+		member = withBrackets(member)
 		people, err := readAttendees("[" + string(member) + "]")
 		if err == nil && len(people) > 0 && len(member) <= 2*maxAttendee && len(kept) < maxAttendees {
 			kept = append(kept, member)
@@ -155,6 +160,25 @@ func attendeesIn(raw json.RawMessage) string {
 		return "[]"
 	}
 	return string(stored)
+}
+
+// withBrackets writes an address behind a name as people do, "Name <address>". The adapter has taken those brackets off
+// what the model wrote, because they make a link.
+func withBrackets(member json.RawMessage) json.RawMessage {
+	var text string
+	if json.Unmarshal(member, &text) != nil {
+		return member
+	}
+	text = strings.TrimSpace(text)
+	space := strings.LastIndexByte(text, ' ')
+	if space < 0 || !isAddress(text[space+1:]) {
+		return member
+	}
+	written, err := json.Marshal(strings.TrimSpace(text[:space]) + " <" + text[space+1:] + ">")
+	if err != nil {
+		return member
+	}
+	return written
 }
 
 // storeEvents replaces the appointments of a recording, and tells of them if there are any. Events that are nil leave

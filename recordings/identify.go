@@ -102,10 +102,10 @@ func (i Identified) take(answer string) error {
 	byLabel := i.labels()
 	for _, key := range slices.Sorted(maps.Keys(said)) {
 		text, _ := said[key].(string)
-		label, known := byLabel[foldLabel(key)]
+		label, known := i.label(key, byLabel)
 		name := text
 		if !known { // the map may be turned about: name to label
-			label, known = byLabel[foldLabel(text)]
+			label, known = i.label(text, byLabel)
 			name = key
 		}
 		if known && i.Names[label] == "" {
@@ -115,11 +115,27 @@ func (i Identified) take(answer string) error {
 	return nil
 }
 
-// labels are the keys as models may write them.
+// label is the one that a model means. Two may differ in nothing but what models do not mind: then only its own spelling
+// is one.
+func (i Identified) label(said string, folded map[string]string) (label string, known bool) {
+	if _, exact := i.Names[said]; exact {
+		return said, true
+	}
+	if text := foldLabel(said); text != "" {
+		label = folded[text]
+	}
+	return label, label != ""
+}
+
+// labels are the keys as models may write them; those that could be two are none.
 func (i Identified) labels() map[string]string {
 	labels := make(map[string]string, len(i.Names))
 	for label := range i.Names {
-		labels[foldLabel(label)] = label
+		folded := foldLabel(label)
+		if _, taken := labels[folded]; taken {
+			label = ""
+		}
+		labels[folded] = label
 	}
 	return labels
 }

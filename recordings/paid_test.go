@@ -254,6 +254,34 @@ func TestTranscribeWithoutRoomChangesNothing(t *testing.T) {
 	})
 }
 
+// Of a batch as many are queued as there is room for together; the others keep their transcripts.
+func TestABatchIsQueuedAsFarAsTheBudgetGoes(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, url string) {
+		r := newRig(t, url, "", func(s *settings) { s.prices = aCentASecond })
+		r.start()
+		var ids []int64
+		for i := range 4 {
+			ids = append(ids, r.upload(wav(1, i+1)).Recording.ID)
+		}
+		for _, id := range ids {
+			r.await(id, recordings.StatusCompleted)
+		}
+		r.until("nothing is held", func() bool { return r.month().Held == models.Amount{} })
+		r.bound(models.Budget{Micros: new(r.month().Spent.Micros + 20_000)}) // two seconds
+		outcomes, err := r.recordings.TranscribeBatch(t.Context(), r.owner, r.purse, ids)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, outcome := range outcomes {
+			r.await(ids[i], recordings.StatusCompleted)
+			if refused := outcome.Err != nil && outcome.Err.Kind == problems.BudgetExceeded; refused != (i >= 2) || (outcome.JobID == 0) != (i >= 2) {
+				t.Errorf("number %d came to %+v", i, outcome)
+			}
+		}
+	})
+}
+
 // A service that says for how long it is busy is waited for by the job, and that burns no attempt; but not for ever.
 func TestABusyServiceIsWaitedFor(t *testing.T) {
 	t.Parallel()

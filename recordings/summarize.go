@@ -147,7 +147,7 @@ func (s *Recordings) afterTranscript(ctx context.Context, tx *gorm.DB, row model
 	wanted := s.AutoSummaries && (user.AutoSummarization == nil || *user.AutoSummarization)
 	said := done.transcript
 	enough := saysEnough(said.Kind, said.Text, said.Segments, func(segment speech.Segment) string { return segment.Text })
-	if !wanted || !enough || s.can(budgets.Summarizing) != nil {
+	if can := s.can(budgets.Summarizing) == nil; !wanted || !can || !enough {
 		return map[string]any{"status": StatusCompleted, "completed_at": s.moment(), "job_id": int64(0)}, nil
 	}
 	job, err := s.Queue.Enqueue(ctx, tx, SummarizeArgs{RecordingID: row.ID, TokenID: tokenID}, nil)

@@ -90,7 +90,8 @@ type digest struct {
 }
 
 // digest asks for the summary first: it alone can fail the recording, so that an attempt after it pays for nothing
-// twice. A title or appointments that cannot be had are left out.
+// twice. A title or appointments that cannot be had are left out, also where the queue is stopping or time is up: the
+// summary that is there would be paid for again.
 func (s *Recordings) digest(ctx context.Context, row models.Recording, args SummarizeArgs) (digest, error) {
 	if err := s.can(budgets.Summarizing); err != nil {
 		return digest{}, err
@@ -117,9 +118,6 @@ func (s *Recordings) digest(ctx context.Context, row models.Recording, args Summ
 	if at.user.ExtractEvents && s.can(budgets.ExtractingEvents) == nil {
 		made.events, err = s.eventsIn(ctx, purse, row, words, at)
 		s.leaveOut(ctx, row, "events", err)
-	}
-	if err := context.Cause(ctx); err != nil {
-		return digest{}, err //nolint:wrapcheck // errNotWanted, or the queue is stopping
 	}
 	made.took = s.Now().Sub(began)
 	return made, nil
@@ -150,9 +148,12 @@ func (s *Recordings) finishSummary(ctx context.Context, row models.Recording, to
 		columns := map[string]any{
 			"status": StatusCompleted, "job_id": int64(0), "completed_at": s.moment(), "updated_at": now.UpdatedAt,
 			"error_message": nil, "error_code": nil,
-			"summary": made.summary, "summarization_duration_seconds": now.SummarizationDurationSeconds,
+			"summarization_duration_seconds": now.SummarizationDurationSeconds,
 		}
-		if made.title != "" && wantsTitle(now) { // nobody has typed one meanwhile
+		if given(now.Summary) == "" { // nobody has written one meanwhile
+			columns["summary"] = made.summary
+		}
+		if made.title != "" && wantsTitle(now) { // nor typed a title
 			now.Title, columns["title"] = &made.title, made.title
 		}
 		if err := s.end(tx, row.ID, token, StatusSummarizing, columns); err != nil {

@@ -70,27 +70,35 @@ func TestOfRacingSummariesOneIsQueued(t *testing.T) {
 	})
 }
 
-// A title that somebody types while a recording is summarized stays.
-func TestATitleTypedMeanwhileStays(t *testing.T) {
+// A title that somebody types while a recording is summarized stays, and so does a summary.
+func TestWhatIsTypedMeanwhileStays(t *testing.T) {
 	t.Parallel()
 	r, model := newTextRig(t, sqliteURL(t), "", nil)
 	model.Always(answers("Good.", "A model's", ""))
 	resume := model.Pause()
 	r.start()
-	id := r.talk(2)
+	id, other := r.talk(2), r.talk(2)
 	r.texts(id, map[string]any{"title": "Recording - x.wav"})
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	if _, err := r.recordings.Summarize(ctx, r.owner, r.purse, id, recordings.Instructions{}); err != nil {
-		t.Fatal(err)
+	for _, id := range []int64{id, other} {
+		if _, err := r.recordings.Summarize(ctx, r.owner, r.purse, id, recordings.Instructions{}); err != nil {
+			t.Fatal(err)
+		}
 	}
-	if err := model.Await(ctx, func(s *llmtest.Server) bool { return s.InFlight() == 1 }); err != nil {
+	if err := model.Await(ctx, func(s *llmtest.Server) bool { return s.InFlight() == 2 }); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := r.recordings.Patch(ctx, r.owner, id, nil, recordings.Patch{Title: recordings.Edit[string]{Given: true, Value: ptr("Recording - mine")}}); err != nil {
 		t.Fatal(err)
 	}
+	if _, err := r.recordings.Patch(ctx, r.owner, other, nil, recordings.Patch{Summary: recordings.Edit[string]{Given: true, Value: ptr("Mine.")}}); err != nil {
+		t.Fatal(err)
+	}
 	resume()
+	if row := r.await(other, recordings.StatusCompleted); given(row.Summary) != "Mine." {
+		t.Errorf("the summary is %q", given(row.Summary))
+	}
 	if row := r.await(id, recordings.StatusCompleted); given(row.Title) != "Recording - mine" || !row.TitleByUser || given(row.Summary) != "Good." {
 		t.Errorf("the row is %+v", row)
 	}
@@ -122,6 +130,30 @@ func TestAFencedSummaryIsNotStored(t *testing.T) {
 		}
 		if told := r.events(id); len(told) != 0 {
 			t.Errorf("events are %v", told)
+		}
+	})
+}
+
+// A summary that is there when the server stops is stored, without the title that was still asked for: the next process
+// does not pay for it again.
+func TestAStopKeepsTheSummaryThatIsThere(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, url string) {
+		r, model := newTextRig(t, url, "", nil)
+		model.Script(llmtest.Says("They spoke of the garden."), llmtest.Reply{Hold: true})
+		r.start()
+		id := r.talk(3)
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		defer cancel()
+		if _, err := r.recordings.Summarize(ctx, r.owner, r.purse, id, recordings.Instructions{}); err != nil {
+			t.Fatal(err)
+		}
+		if err := model.Await(ctx, func(s *llmtest.Server) bool { return len(s.Calls()) == 2 }); err != nil {
+			t.Fatal(err)
+		}
+		r.stop()
+		if row, _ := r.row(id); row.Status != recordings.StatusCompleted || given(row.Summary) != "They spoke of the garden." {
+			t.Errorf("it is %s with the summary %q", row.Status, given(row.Summary))
 		}
 	})
 }

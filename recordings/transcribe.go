@@ -58,27 +58,35 @@ func (s *Recordings) Transcribe(
 	return jobID, nil
 }
 
-// affords refuses a transcription for which there is no room now, where it can be told: of a recording that rests, has
-// its audio and was measured.
+// affords refuses a transcription for which there is no room now, where it can be told.
 func (s *Recordings) affords(ctx context.Context, p auth.Principal, purse budgets.Purse, id int64, hints Hints) error {
-	row, err := s.owned(s.db.Read.WithContext(ctx), p, id)
-	if err != nil {
+	work, known, err := s.transcription(ctx, p, id, hints)
+	if err != nil || !known {
 		return err
 	}
+	if err := purse.About(id).Affords(ctx, work); err != nil {
+		return unavailable("look into the budget", err)
+	}
+	return nil
+}
+
+// transcription is what a new transcription can use. It is known of a recording that rests, has its audio and was
+// measured.
+func (s *Recordings) transcription(ctx context.Context, p auth.Principal, id int64, hints Hints) (work budgets.Work, known bool, err error) {
+	row, err := s.owned(s.db.Read.WithContext(ctx), p, id)
+	if err != nil {
+		return budgets.Work{}, false, err
+	}
 	if row.AudioDuration == nil || row.AudioDeletedAt != nil || slices.Contains(unfinished(), row.Status) {
-		return nil
+		return budgets.Work{}, false, nil
 	}
 	applyHints(&row, hints)
 	at, err := placedAt(s.db.Read.WithContext(ctx), row)
 	if err != nil {
-		return unavailable("read the tags and the folder", err)
+		return budgets.Work{}, false, unavailable("read the tags and the folder", err)
 	}
 	length := time.Duration(math.Round(*row.AudioDuration * float64(time.Second)))
-	err = s.Transcriber.Affords(ctx, purse.About(id), length, requestOf(withDefaults(row, at.tags, at.folder)))
-	if err != nil {
-		return unavailable("look into the budget", err)
-	}
-	return nil
+	return s.Transcriber.Priced(length, requestOf(withDefaults(row, at.tags, at.folder))), true, nil
 }
 
 // requeue moves the row to QUEUED if it rests, whoever else tries the same, and takes its old results away.

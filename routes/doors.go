@@ -77,8 +77,8 @@ func (t *Table) paid(price budgets.Price, h func(echo.Context, auth.Principal, b
 	}
 }
 
-// Upload declares a row whose body is larger than a JSON body may be, and whose file is worked on later, for money. The reader ends with a problem when the
-// body is over its bound, cut short or too slow.
+// Upload declares a row whose body is larger than a JSON body may be, and whose file is worked on later, for money. The
+// reader ends with a problem when the body is over its bound, cut short or too slow.
 func (t *Table) Upload(
 	method, path string, scope auth.Scope, bound Bound, later budgets.Deferred,
 	h func(echo.Context, auth.Principal, io.Reader) error, op Operation, opts ...Option,
@@ -125,7 +125,8 @@ func (t *Table) row(door Door, method, path string, op Operation, opts []Option)
 	}
 	return Row{
 		Method: method, Path: path, Door: door, Operation: op, Body: spec.guard.Body,
-		Taken: t.stacked(spec.taken), LongAnswer: spec.longAnswer, AwaitsModel: spec.awaitsModel, Price: spec.later.Price(), Later: spec.later.Price() != budgets.Price{}, Weighs: spec.weighs, Uncounted: spec.guard.Uncounted,
+		Taken: t.stacked(spec.taken), LongAnswer: spec.longAnswer, AwaitsModel: spec.awaitsModel,
+		Price: spec.later.Price(), Later: spec.later != budgets.Deferred{}, Weighs: spec.weighs, Uncounted: spec.guard.Uncounted,
 	}, spec
 }
 

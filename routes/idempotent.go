@@ -49,7 +49,8 @@ func IdempotencyKey(r *http.Request) (string, error) {
 }
 
 // idempotent works a request that bears a key once: who sends the same again gets the same answer, as long as it is
-// kept. More is what its time exceeds that of other rows by. Only answers that another attempt would not better are kept: successes, and refusals of the request itself.
+// kept. More is what its time exceeds that of other rows by. Only answers that another attempt would not better are
+// kept: successes, and refusals of the request itself.
 func (t *Table) idempotent(more time.Duration, next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		key, err := IdempotencyKey(c.Request())

@@ -108,6 +108,7 @@ func (d *demoClient) expectNoMoney(ctx context.Context, out io.Writer, running *
 	if _, err := server.budgets.Set(ctx, budgets.Subject{UserID: userID}, budgets.SetMicros(&micros)); err != nil {
 		return fmt.Errorf("setting the demo's budget: %w", err)
 	}
+	fmt.Fprintln(out, "budget       set to what is spent; the log tells that 50, 80 and 100 % of it are reached")
 	answer, err := d.call(ctx, http.MethodPost, fmt.Sprintf("/api/v1/recordings/%d/chat", id), "application/json", question())
 	if err != nil {
 		return err
@@ -115,7 +116,7 @@ func (d *demoClient) expectNoMoney(ctx context.Context, out io.Writer, running *
 	if answer.status != http.StatusPaymentRequired {
 		return fmt.Errorf("a question without money was answered %d: %s", answer.status, answer.body)
 	}
-	fmt.Fprintf(out, "budget       402, now that the account's budget is what is spent\n             %s\n", bytes.TrimSpace(answer.body))
+	fmt.Fprintf(out, "no money     402\n             %s\n", bytes.TrimSpace(answer.body))
 	return nil
 }
 

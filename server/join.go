@@ -33,8 +33,8 @@ import (
 )
 
 const (
-	// maxJobs is how many transcriptions one process works at once, over all organizations. Each may hold a media
-	// child process or wait for a speech engine.
+	// maxJobs is how many recordings one process works on at once, over all organizations. Each may hold a media child
+	// process or wait for a speech or text engine.
 	maxJobs = 8
 	// slotLife is how long a job slot outlives a dead process. Whoever takes its jobs over waits for their slots too,
 	// so it stays well below the half minute within which a killed process's work is resumed.
@@ -44,7 +44,7 @@ const (
 	keyMargin = 10 * time.Second
 	// watchEvery is how often a worker asks whether its work is still wanted: a deletion stops it within that.
 	watchEvery = time.Second
-	// workTimeout bounds one attempt at a transcription, however long the audio and slow the engine.
+	// workTimeout bounds one attempt at a transcription or a summary, however long the audio and slow the engine.
 	workTimeout = 12 * time.Hour
 )
 
@@ -73,13 +73,10 @@ func (s *Server) join() error {
 	s.inForce = limits.NewInForce(figures(s.config), s.figures)
 	s.tokens = tokens.New(s.db, s.tokenOptions())
 	s.accounts = accounts.New(s.db, accountOptions(s.config, s.now, logger))
-	transcriber := speech.NewTranscriber(engine, toolbox, speech.TranscriberOptions{
-		TempDir: s.temporary(), Backoff: s.config.JobRetryBase, Breaker: outbound.NewBreaker(s.config.ProviderPause, s.now), Logger: logger,
-	})
 	s.keys = idempotency.New(s.db, idempotency.Options{
 		Life: s.config.KeyLife, Hold: s.config.HandlerTimeout + keyMargin, SweepEvery: time.Hour, Now: s.now, Logger: logger,
 	})
-	s.recordings = recordings.New(s.db, s.recordingOptions(toolbox, transcriber, s.adapter(writer)))
+	s.recordings = recordings.New(s.db, s.recordingOptions(toolbox, s.transcriber(engine, toolbox), s.adapter(writer)))
 	s.watch = &watch{
 		db: s.db, files: filesAnswer(s.config, s.files), counts: s.counts, jobs: s.jobs, metrics: s.metrics, logger: logger, now: s.now,
 		alive: &s.alive, probeEvery: s.config.StorageProbe, sweepEvery: s.config.LimitsSweep,
@@ -163,6 +160,13 @@ func (s *Server) speechOptions(toolbox *media.Media) speech.Options {
 		Media:      toolbox,
 		Now:        s.now,
 	}
+}
+
+func (s *Server) transcriber(engine speech.Engine, toolbox *media.Media) *speech.Transcriber {
+	return speech.NewTranscriber(engine, toolbox, speech.TranscriberOptions{
+		TempDir: s.temporary(), Backoff: s.config.JobRetryBase,
+		Breaker: outbound.NewBreaker(s.config.ProviderPause, s.now), Logger: s.program.Logger,
+	})
 }
 
 func (s *Server) textOptions() llm.Options {

@@ -14,7 +14,6 @@ import (
 	"net/http/httptrace"
 	"net/textproto"
 	"os"
-	"strconv"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -27,8 +26,6 @@ const (
 	maxAnswer = 32 << 20
 	// maxRefusal bounds what is read of an engine's error.
 	maxRefusal = 64 << 10
-	// maxRetryAfter bounds the wait that a service may ask for.
-	maxRetryAfter = time.Hour
 )
 
 // caller posts files to one service.
@@ -171,7 +168,7 @@ func (c caller) refusal(response *http.Response, said []byte) *Error {
 	default:
 		return permanent(Unreachable, status, "The transcription service answered with a redirect, which is not followed")
 	}
-	failure.RetryAfter = retryAfter(response.Header.Get("Retry-After"), c.now())
+	failure.RetryAfter = outbound.RetryAfter(response.Header, c.now())
 	return failure
 }
 
@@ -183,17 +180,6 @@ func outOfCredit(said []byte) bool {
 		} `json:"error"`
 	}
 	return json.Unmarshal(said, &body) == nil && body.Error.Code == "insufficient_quota"
-}
-
-// retryAfter reads both forms of the header, seconds and date.
-func retryAfter(value string, now time.Time) time.Duration {
-	var wait time.Duration
-	if seconds, err := strconv.ParseInt(value, 10, 32); err == nil {
-		wait = time.Duration(seconds) * time.Second
-	} else if at, err := http.ParseTime(value); err == nil {
-		wait = at.Sub(now)
-	}
-	return min(max(wait, 0), maxRetryAfter)
 }
 
 // disconnected tells why no whole answer came. The transport's own error names the address and is let go.

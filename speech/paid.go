@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/stenometer/stenometer/budgets"
+	"github.com/stenometer/stenometer/outbound"
 )
 
 // unsent marks a failure before a whole request had reached the service: nobody is billed for it.
@@ -14,13 +15,8 @@ type unsent struct{ error }
 
 func (u unsent) Unwrap() error { return u.error }
 
-// Affords refuses, with budget_exceeded, a recording of a length for which there is no room now. It holds nothing.
-func (t *Transcriber) Affords(ctx context.Context, purse budgets.Purse, length time.Duration, request Request) error {
-	return purse.Affords(ctx, t.priced(length, request))
-}
-
-// priced is the work on a recording: all of its decoded length, once, by the model that is asked.
-func (t *Transcriber) priced(length time.Duration, request Request) budgets.Work {
+// Priced is the work on a recording: all of its decoded length, once, by the model that is asked.
+func (t *Transcriber) Priced(length time.Duration, request Request) budgets.Work {
 	described := t.engine.Describe()
 	return budgets.Work{
 		Operation: budgets.Transcribing,
@@ -108,7 +104,7 @@ func (w *work) admitted(ctx context.Context) error {
 		}
 		if waited += wait; waited > w.patience() {
 			failure := retryable(ServiceFault, 0, "The transcription service is left alone for a while: it failed several times, or asked for it")
-			failure.RetryAfter, failure.untried = min(wait, maxRetryAfter), true
+			failure.RetryAfter, failure.untried = min(wait, outbound.MaxRetryAfter), true
 			return failure
 		}
 		if err := pause(ctx, wait); err != nil {
@@ -120,7 +116,7 @@ func (w *work) admitted(ctx context.Context) error {
 // patience bounds a wait for the service. Once a part is paid for it is long: whoever begins again pays for it again.
 func (w *work) patience() time.Duration {
 	if w.paid {
-		return maxRetryAfter
+		return outbound.MaxRetryAfter
 	}
 	return w.maxWait
 }

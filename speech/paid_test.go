@@ -201,7 +201,7 @@ func TestWithoutRoomNothingIsSent(t *testing.T) {
 		"longer than it looks": {speech.Audio{Path: r.beeps(t, "b.wav", 1).Path, Length: 10001 * time.Millisecond}, speech.Request{}},
 		"without a price":      {r.beeps(t, "c.wav", 1), speech.Request{Model: "of-my-own"}},
 	} {
-		if err := r.Affords(ctx, r.purse, c.audio.Length, c.request); !problems.Is(err, problems.BudgetExceeded) {
+		if err := r.purse.Affords(ctx, r.Priced(c.audio.Length, c.request)); !problems.Is(err, problems.BudgetExceeded) {
 			t.Errorf("%s: affords %v", name, err)
 		}
 		if _, err := r.Transcribe(ctx, c.audio, c.request); !problems.Is(err, problems.BudgetExceeded) {

@@ -85,7 +85,7 @@ func (t *Transcriber) Describe() Description { return t.engine.Describe() }
 // The purse pays: all of the length is held before anything is sent, or the error is budget_exceeded. An attempt that
 // was paid for in vain leaves less for those after it; where the budget has no room for them, that ends the whole.
 func (t *Transcriber) Transcribe(ctx context.Context, purse budgets.Purse, audio Audio, request Request) (Transcript, error) {
-	ctx, hold, err := purse.Hold(ctx, t.priced(audio.Length, request))
+	ctx, hold, err := purse.Hold(ctx, t.Priced(audio.Length, request))
 	if err != nil {
 		return Transcript{}, fmt.Errorf("transcribe: %w", err)
 	}

@@ -149,7 +149,7 @@ func TestWorkflowsUploadPollFetchAndTag(t *testing.T) {
 			t.Fatalf("the recording ended as %v", done)
 		}
 		transcript := f.send("GET", path+"/transcript?format=text", nil, http.StatusOK)
-		if text := memberAt(t, transcript, "content").(string); !strings.Contains(text, "budget figures") || !strings.Contains(text, "let us begin") {
+		if text := memberAt(t, transcript, "content").(string); !strings.Contains(text, "budget figures") || !strings.Contains(text, "I send the minutes") {
 			t.Errorf("the transcript is %q", text)
 		}
 		f.send("PATCH", path, map[string]any{"title": "Zahlen"}, http.StatusOK)

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
 )
 
 func contractOfChats(t *testing.T, w *writingWorld) {
@@ -151,4 +150,3 @@ func TestTheContractWithoutATextModel(t *testing.T) {
 		})
 	})
 }
-

@@ -79,7 +79,7 @@ func contractOfNewSummariesWithNames(t *testing.T, w *writingWorld) {
 	id, brief := finished(t, ada, map[string]string{"title": "Talk"}), finished(t, ada, map[string]string{"initial_prompt": "untimed"})
 	path := at("/api/v1/recordings/%d/speakers/assign", id)
 	named := object{"speaker_map": object{"SPEAKER_00": "Annabel"}, "regenerate_summary": true}
-	resume := w.model.Pause()
+	resume := w.hold("Annabel")
 	defer resume()
 	keeps(t, ada, []row{
 		{rule: "the status in the answer is that of before", method: "PUT", path: path, body: named, want: object{

@@ -55,12 +55,12 @@ func contractOfSummarizing(t *testing.T, w *writingWorld) {
 		{rule: "nothing of that changed it", path: at("/api/v1/recordings/%d", id), want: some{"status": "COMPLETED", "summary": "old", "events": []any{some{"title": "Old"}}}},
 		{rule: "GET is 405", path: path, status: 405, code: "method_not_allowed"},
 	})
-	resume := w.model.Pause()
+	resume := w.hold("Wait for me.")
 	defer resume()
 	keeps(t, ada, []row{
 		{
 			rule: "queued, 200, the job's id a number; unknown members are ignored", method: "POST", path: path,
-			body: object{"custom_prompt": nil, "prompt_mode": "sideways", "prompt_variables": nil, "mood": "red"},
+			body: object{"custom_prompt": "Wait for me.", "prompt_mode": "sideways", "prompt_variables": nil, "mood": "red"},
 			want: object{"success": true, "job_id": whole, "status": "QUEUED", "message": text},
 		},
 		{rule: "summary and events are gone at once", path: at("/api/v1/recordings/%d", id), want: some{

@@ -2,9 +2,11 @@ package tests
 
 import (
 	"encoding/json"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -19,6 +21,32 @@ import (
 type writingWorld struct {
 	*world
 	model *llmtest.Server
+
+	mu    sync.Mutex // guards gates
+	gates map[string]chan struct{}
+}
+
+// hold answers no prompt with this text before resume is called. Sections share the model, so that none may pause it.
+func (w *writingWorld) hold(text string) (resume func()) {
+	gate := make(chan struct{})
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.gates[text] = gate
+	return sync.OnceFunc(func() { close(gate) })
+}
+
+// write is what the model writes, when nothing holds it.
+func (w *writingWorld) write(call llmtest.Call) llmtest.Reply {
+	said := told(call)
+	w.mu.Lock()
+	gates := maps.Clone(w.gates)
+	w.mu.Unlock()
+	for text, gate := range gates {
+		if strings.Contains(said, text) {
+			<-gate
+		}
+	}
+	return written(call, said)
 }
 
 // The caps tell the scripted model what it is asked for.
@@ -36,8 +64,12 @@ func TestTheContractOfTextWork(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			provider, model := asrtest.New(t), llmtest.New(t)
-			provider.Always(spoken)
-			model.Always(written)
+			provider.Always(func(call asrtest.Call) asrtest.Reply {
+				if call.Fields.Get("initial_prompt") != "mail" {
+					return spoken(call)
+				}
+				return asrtest.Segments(asrtest.Segment{Start: 0, End: 2, Text: "The budget is 100% agreed. Write to cy@example.org."})
+			})
 			environment := quiet(t).With(lively).With(servertest.Environment{
 				"DATABASE_URL": address(t), "SECRET_KEY": "0123456789abcdef0123456789abcdef", "TZ": zones[name],
 				"ASR_BASE_URL": provider.ASRBaseURL(), "API_MAX_TOKENS_PER_USER": "0", "JOBS_MAX_CONCURRENT_PER_ORG": "100",
@@ -45,7 +77,8 @@ func TestTheContractOfTextWork(t *testing.T) {
 				"TEXT_MODEL_BASE_URL": model.BaseURL(), "TEXT_MODEL_API_KEY": "sk-test", "TEXT_MODEL_NAME": "scripted",
 				"SUMMARY_MAX_TOKENS": "801", "CHAT_MAX_TOKENS": "802", "TITLE_MAX_TOKENS": "203", "EVENT_MAX_TOKENS": "804",
 			})
-			w := &writingWorld{&world{environment, servertest.Start(t, environment), provider}, model}
+			w := &writingWorld{world: &world{environment, servertest.Start(t, environment), provider}, model: model, gates: map[string]chan struct{}{}}
+			model.Always(w.write)
 			for _, section := range []struct {
 				name string
 				test func(*testing.T, *writingWorld)
@@ -61,6 +94,7 @@ func TestTheContractOfTextWork(t *testing.T) {
 				{"chat", contractOfChats},
 				{"sources", contractOfSources},
 				{"preferences", contractOfPreferences},
+				{"use", contractOfUse},
 			} {
 				t.Run(section.name, func(t *testing.T) {
 					t.Parallel()
@@ -81,8 +115,7 @@ func told(call llmtest.Call) string {
 }
 
 // written is what the model writes. "hold the line" in a prompt gets no answer, "say no" a refusal.
-func written(call llmtest.Call) llmtest.Reply {
-	said := told(call)
+func written(call llmtest.Call, said string) llmtest.Reply {
 	switch {
 	case strings.Contains(said, "hold the line"):
 		return llmtest.Reply{Hold: true}
@@ -145,16 +178,16 @@ func (w *writingWorld) expectAnnounced(t *testing.T, recording int64, kind strin
 	}
 }
 
-// summaryTold is the data of recording.summary.completed; the engine of these tests tells no language.
+// summaryTold is the data of recording.summary.completed.
 var summaryTold = object{
-	"recording_id": whole, "title": text, "updated_at": micro, "audio_duration_seconds": number,
+	"recording_id": whole, "title": text, "updated_at": micro, "language": text, "audio_duration_seconds": number,
 	"transcription_duration_seconds": whole, "summarization_duration_seconds": whole,
 }
 
 func contractOfAutomaticSummaries(t *testing.T, w *writingWorld) {
 	ada := w.account(t, "automatic")
 	ada.Send(http.MethodPatch, "/api/v1/settings/processing", object{"extract_events": true, "output_language": "Dutch", "summary_prompt": "Begin with {{customer}}{{nobody}}."})
-	id := finished(t, ada, map[string]string{"prompt_variables": `{"customer":"Acme"}`, "meeting_date": "2026-03-02T10:00:00"})
+	id := finished(t, ada, map[string]string{"prompt_variables": `{"customer":"Acme"}`, "meeting_date": "2026-03-02T10:00:00", "initial_prompt": "mail"})
 	attendee := func(name, email any) object { return object{"name": name, "email": email} }
 	event := object{
 		"id": whole, "recording_id": id, "title": "Review", "start_datetime": "2026-03-04T15:30:00", "end_datetime": nil, "floating": true,
@@ -233,7 +266,9 @@ func contractOfPreferences(t *testing.T, w *writingWorld) {
 	stands := func(prompt, language any, events bool) object {
 		return object{"success": true, "summary_prompt": prompt, "output_language": language, "extract_events": events}
 	}
-	set := func(rule string, body, want any) row { return row{rule: rule, method: "PATCH", path: path, body: body, want: want} }
+	set := func(rule string, body, want any) row {
+		return row{rule: rule, method: "PATCH", path: path, body: body, want: want}
+	}
 	bad := func(rule string, body any) row {
 		return row{rule: rule, method: "PATCH", path: path, body: body, status: 400, code: "invalid_parameter", want: some{"error": text, "code": "invalid_parameter"}}
 	}

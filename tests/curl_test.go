@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/stenometer/stenometer/tests/asrtest"
+	"github.com/stenometer/stenometer/tests/llmtest"
 	"github.com/stenometer/stenometer/tests/servertest"
 )
 
@@ -51,8 +52,8 @@ func TestCurlExamplesWorkAsPrinted(t *testing.T) {
 			runPage(t, page, blocks)
 		})
 	}
-	if tested < 8 {
-		t.Errorf("%d pages have examples with curl, want at least 8: are they still found?", tested)
+	if tested < 10 {
+		t.Errorf("%d pages have examples with curl, want at least 10: are they still found?", tested)
 	}
 }
 
@@ -74,7 +75,12 @@ func pagesForReaders(t *testing.T) []string {
 	return pages
 }
 
-// curlBlocks finds the fenced blocks of shell commands that contain curl.
+// isExample is true of commands that a reader types while the server runs: requests, and budgets that are set beside them.
+func isExample(commands string) bool {
+	return strings.Contains(commands, "curl") || strings.Contains(commands, "bin/server budget set")
+}
+
+// curlBlocks finds the fenced blocks of shell commands that are examples.
 func curlBlocks(page string) []curlBlock {
 	var blocks []curlBlock
 	var fence string
@@ -88,7 +94,7 @@ func curlBlocks(page string) []curlBlock {
 		case isFence:
 			kind, text := strings.TrimSpace(fence), strings.Join(inside, "\n")
 			switch {
-			case (kind == "sh" || kind == "console") && strings.Contains(text, "curl"):
+			case (kind == "sh" || kind == "console") && isExample(text):
 				blocks = append(blocks, curlBlock{line: i - len(inside) + 1, commands: text})
 				expectsAnswer = true
 			case expectsAnswer && (kind == "json" || kind == "text"):
@@ -113,6 +119,7 @@ func runPage(t *testing.T, page string, blocks []curlBlock) {
 	folder := t.TempDir()
 	environment := servertest.Fresh(t).With(servertest.Environment{
 		"ASR_BASE_URL": talkingProvider(t).ASRBaseURL(), "PUBLIC_URL": "https://notes.example.org",
+		"TEXT_MODEL_BASE_URL": writingModel(t).BaseURL(), "TEXT_MODEL_NAME": "gpt-4o-mini", "AUTO_SUMMARIZATION": "true",
 	})
 	process := servertest.Start(t, environment)
 	variables := maps.Clone(environment)
@@ -147,10 +154,26 @@ func talkingProvider(t *testing.T) *asrtest.Server {
 	provider.Always(func(asrtest.Call) asrtest.Reply {
 		return asrtest.Segments(
 			asrtest.Segment{Start: 0, End: 4, Text: "Good morning, here are the budget figures.", Speaker: "SPEAKER_00"},
-			asrtest.Segment{Start: 5, End: 9, Text: "Thank you, let us begin.", Speaker: "SPEAKER_01"},
+			asrtest.Segment{Start: 5, End: 9, Text: "Thank you. I send the minutes by Friday.", Speaker: "SPEAKER_01"},
 		)
 	})
 	return provider
+}
+
+// writingModel is a text model that writes what the pages show: of speakers or events, which are asked for as JSON, of
+// a chat with its citation, and else a sentence.
+func writingModel(t *testing.T) *llmtest.Server {
+	model := llmtest.New(t)
+	model.Always(func(call llmtest.Call) llmtest.Reply {
+		switch {
+		case call.JSON:
+			return llmtest.Says(`{"SPEAKER_00": "Ada", "SPEAKER_01": ""}`)
+		case strings.Contains(string(call.Body), "You answer questions"):
+			return llmtest.Says(`By Friday [S1 "I send the minutes by Friday"].`)
+		}
+		return llmtest.Says("Minutes by Friday")
+	})
+	return model
 }
 
 // placeFiles puts what the pages name where their reader would have it, and the settings by which curl ends with an

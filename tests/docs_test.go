@@ -207,6 +207,17 @@ func TestTheGuidesLinksLeadSomewhere(t *testing.T) {
 	}
 }
 
+// Rule: the README leads to every page of the guide.
+func TestTheReadmeLinksToEveryPageOfTheGuide(t *testing.T) {
+	t.Parallel()
+	readme := string(readFile(t, "README.md"))
+	for _, page := range pagesForReaders(t)[1:] {
+		if !strings.Contains(readme, "]("+page+")") {
+			t.Errorf("README.md does not link to %s", page)
+		}
+	}
+}
+
 func isFolder(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.IsDir()

@@ -34,7 +34,7 @@ func TestABudgetThatIsSetIsInForce(t *testing.T) {
 		{rule: "an older name", method: "PUT", path: path, body: object{"monthly_usd": 10, "monthly_token_budget": 5}, status: 400, code: "invalid_parameter", want: some{
 			"code": "invalid_parameter", "error": kind{"names the member", func(v any) bool { return strings.Contains(v.(string), "monthly_token_budget") }},
 		}},
-		{rule: "a misspelt one", method: "PUT", path: path, body: object{"monthly_use": 10}, status: 400, code: "invalid_parameter", want: some{
+		{rule: "a misspelled one", method: "PUT", path: path, body: object{"monthly_use": 10}, status: 400, code: "invalid_parameter", want: some{
 			"code": "invalid_parameter", "error": kind{"names the member", func(v any) bool { return strings.Contains(v.(string), "monthly_use") }},
 		}},
 		{rule: "nothing has changed", path: path, want: budget(0.05)},

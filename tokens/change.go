@@ -108,9 +108,9 @@ func (t *Tokens) Revoke(ctx context.Context, userID, id int64) error {
 	return nil
 }
 
-// Rotate makes the successor of a token: same name, same scopes and mark, same end, same limits. The old one works on for the overlap,
-// 0 to MaxOverlapHours, and never beyond its own end; with no overlap it is revoked at once. At most two of a
-// line live: an older one still in its overlap ends now. by is as in Wish. It returns the plaintext once.
+// Rotate makes the successor of a token: same name, same scopes and mark, same end, same limits. The old one works on
+// for the overlap, 0 to MaxOverlapHours, and never beyond its own end; with no overlap it is revoked at once. At most
+// two of a line live: an older one still in its overlap ends now. by is as in Wish. It returns the plaintext once.
 func (t *Tokens) Rotate(ctx context.Context, userID, id int64, overlapHours int64, by int64) (string, Token, error) {
 	if overlapHours < 0 || overlapHours > MaxOverlapHours {
 		return "", Token{}, problems.New(problems.InvalidParameter,

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stenometer/stenometer/auth"
 	"github.com/stenometer/stenometer/routes"
+	"github.com/stenometer/stenometer/speech"
 )
 
 // The API whose clients work against this server: its version of the contract and of the product that had it.
@@ -58,12 +59,9 @@ func showCapabilitiesOperation() routes.Operation {
 }
 
 func (a *API) showCapabilities(c echo.Context, p auth.Principal) error {
-	local := a.engine.Provider == embeddedProvider && a.text.Embedded
+	local := a.engine.Connector == speech.Embedded && a.text.Embedded
 	return c.JSON(http.StatusOK, capabilitiesOf(a.version, a.recordings.PublicSharing, p.MayPublish(), local))
 }
-
-// embeddedProvider is that of the engine of speech that runs in this server.
-const embeddedProvider = "embedded"
 
 func capabilitiesOf(version string, publicSharing, mayPublish, modelsLocal bool) capabilities {
 	return capabilities{

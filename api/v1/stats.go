@@ -75,8 +75,8 @@ func showStatsOperation() routes.Operation {
 	}
 }
 
-// showStats shows the figures of the caller's own account: those of all accounts need the mark of administration,
-// which no credential can bear yet.
+// showStats shows the figures of the caller's own account: those of all accounts are administration, which this row is
+// not.
 func (a *API) showStats(c echo.Context, p auth.Principal) error {
 	if c.QueryParam("scope") == "all" {
 		return problems.New(problems.NotPermitted, "The figures of all accounts are for administrators.")

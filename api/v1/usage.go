@@ -144,7 +144,7 @@ func (a *API) stand(ctx context.Context, p auth.Principal, month budgets.Month, 
 // readUsage reads what is asked for, of the caller's own organization always.
 func (a *API) readUsage(ctx context.Context, query url.Values, p auth.Principal) (budgets.LedgerQuery, error) {
 	asked := budgets.LedgerQuery{
-		OrganizationID: p.OrganizationID(), UserID: p.UserID(), By: map[budgets.Grouping]bool{},
+		OrganizationID: p.OrganizationID(), UserID: p.UserID(),
 		Page:    number(query.Get("page"), 1, math.MaxInt32),
 		PerPage: number(query.Get("per_page"), recordings.DefaultPerPage, recordings.MaxPerPage),
 	}
@@ -158,19 +158,34 @@ func (a *API) readUsage(ctx context.Context, query url.Values, p auth.Principal)
 	default:
 		return asked, problems.New(problems.InvalidParameter, "scope must be own or organization.")
 	}
-	for _, grouping := range budgets.Groupings() {
-		asked.By[grouping] = query.Get("group_by") == ""
-	}
-	for _, word := range strings.Split(query.Get("group_by"), ",") {
-		grouping := budgets.Grouping(strings.TrimSpace(word))
-		if word != "" && !slices.Contains(budgets.Groupings(), grouping) {
-			return asked, problems.New(problems.InvalidParameter, "group_by must be a list of day, operation, model and token, with commas.")
-		}
-		asked.By[grouping] = true
-	}
 	var err error
+	if asked.By, err = groupings(query.Get("group_by")); err != nil {
+		return asked, err
+	}
 	asked.Month, err = a.budgets.Month(ctx, p.OrganizationID(), query.Get("month"))
 	return asked, err
+}
+
+// groupings are those that a list names; all of them where it names none.
+func groupings(list string) (map[budgets.Grouping]bool, error) {
+	named := map[budgets.Grouping]bool{}
+	for word := range strings.SplitSeq(list, ",") {
+		grouping := budgets.Grouping(strings.TrimSpace(word))
+		switch {
+		case grouping == "":
+		case !slices.Contains(budgets.Groupings(), grouping):
+			return nil, problems.New(problems.InvalidParameter, "group_by must be a list of day, operation, model and token, with commas.")
+		default:
+			named[grouping] = true
+		}
+	}
+	if len(named) > 0 {
+		return named, nil
+	}
+	for _, grouping := range budgets.Groupings() {
+		named[grouping] = true
+	}
+	return named, nil
 }
 
 func standingFormOf(state budgets.State) standingForm {

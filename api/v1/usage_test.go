@@ -116,7 +116,7 @@ func TestUsageParameters(t *testing.T) {
 	s.spend(s.user, 0, budgets.Measure{Input: 3})
 	s.spend(s.user, 0, budgets.Measure{Audio: time.Second})
 	for query, want := range map[string]int{
-		"": 2, "group_by=": 2, "group_by=day": 1, "group_by=model,%20token": 1, "group_by=operation,operation,": 2, "per_page=1": 1, "per_page=1&page=3": 0,
+		"": 2, "group_by=": 2, "group_by=,": 2, "group_by=day": 1, "group_by=model,%20token": 1, "group_by=operation,operation,": 2, "per_page=1": 1, "per_page=1&page=3": 0,
 		"page=99999999999999999999&per_page=1000": 0, "month=1999-12": 0, "scope=own": 2, "group_by=day,operation,model,token": 2,
 	} {
 		body := s.expect(s.get("/api/v1/usage?"+query), 200, "")

@@ -1,6 +1,8 @@
 // Command mutate takes each guard out of the code in turn and shows the test that notices. A guard that can be taken
 // out without a failing test is a fault: mutate ends with 1 and names it. The tree is not touched; the compiler is
-// given the changed file as an overlay.
+// given the changed file as an overlay. With an argument it tries only those whose file or name holds it:
+//
+//	go run ./tests/mutate budgets/
 package main
 
 import (
@@ -19,8 +21,13 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	survivors := 0
+	wanted := strings.Join(os.Args[1:], " ")
+	tried, survivors := 0, 0
 	for _, m := range mutations() {
+		if !strings.Contains(m.file, wanted) && !strings.Contains(m.name, wanted) {
+			continue
+		}
+		tried++
 		killer, err := m.try(ctx)
 		switch {
 		case err != nil:
@@ -33,8 +40,8 @@ func main() {
 			fmt.Printf("noticed   %s by %s\n", m.name, killer)
 		}
 	}
-	fmt.Printf("%d passed, %d failed\n", len(mutations())-survivors, survivors)
-	if survivors > 0 {
+	fmt.Printf("%d passed, %d failed\n", tried-survivors, survivors)
+	if survivors > 0 || tried == 0 {
 		stop()
 		os.Exit(1)
 	}

@@ -17,6 +17,8 @@ func providerMutations() []mutation {
 		llm("a call is made again that ran out of time", "adapter.go", " || failure.Kind == TimedOut && failure.Status == 0", "", "TestCallIsNotMadeAgainInVain"),
 		llm("a call is made again that was answered in part", "adapter.go", `completion.Text != "" || `, "", "TestCallIsNotMadeAgainInVain"),
 		llm("a call is made again without end", "adapter.go", " || attempt >= a.Attempts", "", "TestFailedCallIsCharged"),
+		llm("an address that nobody gave is shown", "clean.go", "return paragraphs(given.only(paragraphs(text)))", "_ = given\n\t\treturn paragraphs(text)", "TestTextsOfJSONAreCleaned"),
+		llm("an escape hides an address", "clean.go", "request.JSON && found {", "request.JSON && !found {", "TestTextsOfJSONAreCleaned"),
 		llm("the breaker is not told of failures", "adapter.go", "a.Breaker.Failed(failure.RetryAfter)", "a.Breaker.Ended()", "TestProviderThatFailsIsLeftAlone"),
 	}
 }
