@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -215,22 +216,25 @@ func TestAnUploadOverTheBoundIsRefusedAsSoonAsItIsKnown(t *testing.T) {
 				t.Errorf("got %d, want 413", response.StatusCode)
 			}
 		}
-		if sent.n > 64<<20 {
-			t.Errorf("%d MiB were taken before the refusal, want little more than 10", sent.n>>20)
+		if taken := sent.n.Load(); taken > 64<<20 {
+			t.Errorf("%d MiB were taken before the refusal, want little more than 10", taken>>20)
 		}
 	})
 	expectNothingLeft(t, environment, client)
 }
 
 // counter is a body of zeros that counts what was taken of it.
-type counter struct{ n, limit int64 }
+type counter struct {
+	n     atomic.Int64 // read while the transport may still send
+	limit int64
+}
 
 func (c *counter) Read(p []byte) (int, error) {
-	if c.n >= c.limit {
+	if c.n.Load() >= c.limit {
 		return 0, io.EOF
 	}
 	clear(p)
-	c.n += int64(len(p))
+	c.n.Add(int64(len(p)))
 	return len(p), nil
 }
 
