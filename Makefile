@@ -34,7 +34,7 @@ demo: ## install what is missing, build, transcribe a recording, hit a limit; DE
 # The slowest package stands first, so that the others are tested beside it and not before.
 test: ## install what is missing, start Redis and PostgreSQL, run all tests with the race detector
 	scripts/install-dependencies test
-	scripts/with-services $(GO_TEST) -race -timeout 15m ./tests ./...
+	scripts/with-services $(GO_TEST) -race -timeout 15m ./tests ./recordings ./limits ./...
 
 check: vet lint test ## everything that CI asks: format, vet, modules, lint, tests
 

@@ -91,7 +91,9 @@ func createAccount(t *testing.T, db *models.DB, organization int64, name string)
 	user := models.User{
 		OrganizationID: organization, Email: name + "@example.org", Username: name, PasswordHash: "-", Role: "editor", CreatedAt: time.Now(),
 	}
-	if err := db.Transaction(context.Background(), func(tx *gorm.DB) error { return tx.Omit("SummaryPrompt", "OutputLanguage", "ExtractEvents").Create(&user).Error }); err != nil {
+	if err := db.Transaction(context.Background(), func(tx *gorm.DB) error {
+		return tx.Omit("SummaryPrompt", "OutputLanguage", "ExtractEvents").Create(&user).Error
+	}); err != nil {
 		t.Fatal(err)
 	}
 	return user

@@ -12,7 +12,7 @@ func contractOfUse(t *testing.T, w *writingWorld) {
 	ada := w.account(t, "use")
 	id := finished(t, ada, nil)
 	bound := func(arguments ...string) {
-		servertest.MustCommand(t, w.environment, "", append([]string{"budget", "set", "--user", "use@example.org"}, arguments...)...)
+		servertest.Prepare(t, w.environment, "", append([]string{"budget", "set", "--user", "use@example.org"}, arguments...)...)
 	}
 	audio := object{
 		"used_this_month_seconds": 3, "used_this_month_minutes": 0, "budget_seconds": nil, "budget_minutes": nil, "percentage": nil, "estimated_cost": 0,

@@ -34,7 +34,7 @@ func (r *moneyRig) payer(t *testing.T, name, dollars string) (*servertest.Client
 	client.Header.Set("Authorization", "Bearer "+servertest.CreateToken(t, r.environment, email))
 	id := recordingID(t, client.Upload("tone.wav", tone(t), map[string]string{"title": "Bees"}).JSON(t))
 	client.AwaitStatus(id, time.Minute, "COMPLETED")
-	servertest.MustCommand(t, r.environment, "", "budget", "set", "--user", email, "--usd", dollars)
+	servertest.Prepare(t, r.environment, "", "budget", "set", "--user", email, "--usd", dollars)
 	return client, id
 }
 
@@ -162,7 +162,7 @@ func longIsHeld(t *testing.T, r *moneyRig) {
 	if refused.Status != http.StatusPaymentRequired || refused.Header.Get("Retry-After") != "" || refused.Header.Get("X-Should-Retry") != "false" || len(r.model.Calls()) != before {
 		t.Fatalf("100,000 words, and money for the answers alone: %v after %d calls", refused, len(r.model.Calls())-before)
 	}
-	servertest.MustCommand(t, r.environment, "", "budget", "set", "--user", "long@example.org", "--usd", "5")
+	servertest.Prepare(t, r.environment, "", "budget", "set", "--user", "long@example.org", "--usd", "5")
 	r.model.Always(func(llmtest.Call) llmtest.Reply {
 		return llmtest.Says("honey").Using(1_000_000_000_000, 1_000_000_000_000)
 	})

@@ -227,7 +227,7 @@ func (p *payers) agreeWithTheTable(t *testing.T) {
 func (p *payers) emptyBudgets(t *testing.T, process *servertest.Process) {
 	t.Helper()
 	for i := range p.names {
-		servertest.MustCommand(t, p.environment, "", "budget", "set", "--user", p.email(i), "--usd", "0")
+		servertest.Prepare(t, p.environment, "", "budget", "set", "--user", p.email(i), "--usd", "0")
 	}
 	failing := map[string]int64{}
 	p.refused(t, "an empty budget", http.StatusPaymentRequired, "budget_exceeded", func(_ int, name string, row spender) servertest.Answer {
@@ -255,7 +255,7 @@ func (p *payers) emptyBudgets(t *testing.T, process *servertest.Process) {
 		t.Errorf("work without money called the providers %d times", made)
 	}
 	for i := range p.names {
-		servertest.MustCommand(t, p.environment, "", "budget", "set", "--user", p.email(i), "--usd", "none")
+		servertest.Prepare(t, p.environment, "", "budget", "set", "--user", p.email(i), "--usd", "none")
 	}
 }
 

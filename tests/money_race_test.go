@@ -59,7 +59,7 @@ func TestABudgetForThreeLetsThreeOfThirtyThrough(t *testing.T) {
 			}
 			for round := 1; round <= rounds; round++ {
 				budget := 0.3 * float64(round)
-				servertest.MustCommand(t, environment, "", "budget", "set", "--org", "default", "--usd", fmt.Sprintf("%.1f", budget))
+				servertest.Prepare(t, environment, "", "budget", "set", "--org", "default", "--usd", fmt.Sprintf("%.1f", budget))
 				raceForThree(t, clients, model, id, budget)
 			}
 		})

@@ -64,7 +64,7 @@ func TestABudgetOfTenMinutesTranscribesTwoOfEight(t *testing.T) {
 				t.Errorf("started again without money: %v", again)
 			}
 			before := len(provider.Calls())
-			servertest.MustCommand(t, environment, "", "budget", "set", "--org", "default", "--usd", "1")
+			servertest.Prepare(t, environment, "", "budget", "set", "--org", "default", "--usd", "1")
 			if waiting := client.Get("/api/v1/stats").JSON(t)["queue"]; fmt.Sprint(waiting) != "map[jobs_processing:0 jobs_queued:0]" || len(provider.Calls()) != before {
 				t.Errorf("after the budget was raised %v wait, and %d calls were made", waiting, len(provider.Calls())-before)
 			}

@@ -131,9 +131,9 @@ func MustCommand(t testing.TB, environment Environment, input string, arguments 
 	return succeeded(t, Command(t, environment, input, arguments...), arguments)
 }
 
-// prepare is MustCommand for what a test needs before it begins: hashing a password takes ten times as long in the
+// Prepare is MustCommand for what a test needs before it begins: hashing a password takes ten times as long in the
 // binary that finds races.
-func prepare(t testing.TB, environment Environment, input string, arguments ...string) string {
+func Prepare(t testing.TB, environment Environment, input string, arguments ...string) string {
 	t.Helper()
 	return succeeded(t, command(t, PlainBinary(t), environment, input, arguments...), arguments)
 }

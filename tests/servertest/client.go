@@ -23,7 +23,7 @@ func CreateUser(t testing.TB, environment Environment, email string, flags ...st
 	t.Helper()
 	name := strings.ReplaceAll(email, "@", ".")
 	arguments := append([]string{"user", "create", "--email", email, "--username", name}, flags...)
-	id, err := strconv.ParseInt(prepare(t, environment, Password+"\n", arguments...), 10, 64)
+	id, err := strconv.ParseInt(Prepare(t, environment, Password+"\n", arguments...), 10, 64)
 	if err != nil {
 		t.Fatalf("user create printed no id: %v", err)
 	}
@@ -37,7 +37,7 @@ func CreateToken(t testing.TB, environment Environment, email string, scopes ...
 	if len(scopes) > 0 {
 		arguments = append(arguments, "--scopes", strings.Join(scopes, ","))
 	}
-	return prepare(t, environment, "", arguments...)
+	return Prepare(t, environment, "", arguments...)
 }
 
 // Client calls one server with one credential.
