@@ -34,7 +34,7 @@ func tenCents(t *testing.T, environment servertest.Environment, model *llmtest.S
 
 // Rule (H-001, H-011): spent plus held never exceeds a hard budget, whatever is at the door at the same moment. Of thirty
 // questions at once under a budget with room for three, the provider answering only after all were decided, exactly
-// three reach it: by one process on SQLite, by three on PostgreSQL, again and again (twenty times in a soak).
+// three reach it: by one process on SQLite, by three on PostgreSQL, twenty times.
 func TestABudgetForThreeLetsThreeOfThirtyThrough(t *testing.T) {
 	t.Parallel()
 	for name, processes := range map[string]int{"sqlite": 1, "postgres": 3} {
@@ -53,11 +53,7 @@ func TestABudgetForThreeLetsThreeOfThirtyThrough(t *testing.T) {
 			speech.Always(func(asrtest.Call) asrtest.Reply { return asrtest.Plain("a talk about bees and honey") })
 			id := recordingID(t, first.Upload("tone.wav", tone(t), nil).JSON(t))
 			first.AwaitStatus(id, time.Minute, "COMPLETED")
-			rounds := 4
-			if servertest.Soak() {
-				rounds = 20
-			}
-			for round := 1; round <= rounds; round++ {
+			for round := 1; round <= 20; round++ {
 				budget := 0.3 * float64(round)
 				servertest.Prepare(t, environment, "", "budget", "set", "--org", "default", "--usd", fmt.Sprintf("%.1f", budget))
 				raceForThree(t, clients, model, id, budget)
