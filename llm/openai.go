@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -144,7 +143,7 @@ func (e *openAI) refusal(response *http.Response, said []byte) *Error {
 	status := response.StatusCode
 	var failure *Error
 	switch {
-	case status == http.StatusTooManyRequests && outOfCredit(said):
+	case status == http.StatusTooManyRequests && outbound.OutOfCredit(said):
 		return permanent(Unpaid, status, "The text model's service says that its account has no credit left")
 	case status == http.StatusTooManyRequests:
 		failure = retryable(RateLimited, status, "The text model's service is receiving too many requests")
@@ -167,16 +166,6 @@ func (e *openAI) refusal(response *http.Response, said []byte) *Error {
 	}
 	failure.RetryAfter = outbound.RetryAfter(response.Header, e.now())
 	return failure
-}
-
-// outOfCredit recognizes the one 429 that no waiting cures.
-func outOfCredit(said []byte) bool {
-	var body struct {
-		Error struct {
-			Code string `json:"code"`
-		} `json:"error"`
-	}
-	return json.Unmarshal(said, &body) == nil && body.Error.Code == "insufficient_quota"
 }
 
 // failure tells why no whole answer came. The transport's own error names the address and is let go.

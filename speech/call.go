@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -147,7 +146,7 @@ func (c caller) refusal(response *http.Response, said []byte) *Error {
 	status := response.StatusCode
 	var failure *Error
 	switch {
-	case status == http.StatusTooManyRequests && outOfCredit(said):
+	case status == http.StatusTooManyRequests && outbound.OutOfCredit(said):
 		return permanent(Unpaid, status, "The transcription service says that its account has no credit left")
 	case status == http.StatusTooManyRequests:
 		failure = retryable(RateLimited, status, "The transcription service is receiving too many requests")
@@ -170,16 +169,6 @@ func (c caller) refusal(response *http.Response, said []byte) *Error {
 	}
 	failure.RetryAfter = outbound.RetryAfter(response.Header, c.now())
 	return failure
-}
-
-// outOfCredit recognizes the one 429 that no waiting cures.
-func outOfCredit(said []byte) bool {
-	var body struct {
-		Error struct {
-			Code string `json:"code"`
-		} `json:"error"`
-	}
-	return json.Unmarshal(said, &body) == nil && body.Error.Code == "insufficient_quota"
 }
 
 // disconnected tells why no whole answer came. The transport's own error names the address and is let go.
