@@ -16,15 +16,28 @@ import (
 	"github.com/stenometer/stenometer/models"
 )
 
-// purses opens those of the accounts of every house, in whose organizations nothing is bounded but in that of account
-// 9: its budget is spent. One database serves all tests; it goes with the process.
-var purses = sync.OnceValues(func() (budgets.Purses, error) {
+// pursesFolder holds the database of purses until the last test is over: a connection that is opened later needs the
+// file, too.
+var pursesFolder string
+
+func TestMain(m *testing.M) {
 	folder, err := os.MkdirTemp("", "routes-budgets-")
 	if err != nil {
-		return budgets.Purses{}, err
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
 	}
-	defer os.RemoveAll(folder)
-	db, err := models.Open(context.Background(), models.Options{URL: "sqlite://" + filepath.Join(folder, "b.db"), MaxConnections: 4})
+	pursesFolder = folder
+	code := m.Run()
+	if err := os.RemoveAll(folder); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+	}
+	os.Exit(code)
+}
+
+// purses opens those of the accounts of every house, in whose organizations nothing is bounded but in that of account
+// 9: its budget is spent. One database serves all tests.
+var purses = sync.OnceValues(func() (budgets.Purses, error) {
+	db, err := models.Open(context.Background(), models.Options{URL: "sqlite://" + filepath.Join(pursesFolder, "b.db"), MaxConnections: 4})
 	if err != nil {
 		return budgets.Purses{}, err
 	}
