@@ -30,6 +30,7 @@ type Metrics struct {
 	processes        prometheus.Gauge
 	countedApart     prometheus.Gauge
 	limitsStorage    *limitsStorage
+	streams          *streams
 }
 
 // Reasons of guard failures.
@@ -54,6 +55,7 @@ func New(version string) *Metrics {
 		processes:        gauge("processes_alive", "Processes of this installation with a recent heartbeat."),
 		countedApart:     gauge("limits_counted_apart", "1 while several processes are alive and each counts limits for itself (memory://)."),
 		limitsStorage:    newLimitsStorage(),
+		streams:          newStreams(),
 	}
 	build := gauges("build_info", "Always 1; the labels say what is running.", "version", "go")
 	build.WithLabelValues(version, runtime.Version()).Set(1)
@@ -64,6 +66,7 @@ func New(version string) *Metrics {
 		m.requests, m.durations, m.limitRefusals, m.unauthorized, m.guardFailures, m.forwardedIgnored, m.limitsOff,
 		m.jobs, m.transcribed, m.processes, m.countedApart, build,
 		m.limitsStorage.up, m.limitsStorage.breaker, m.limitsStorage.outages, m.limitsStorage.without, m.limitsStorage.flushes,
+		m.streams.inFlight, m.streams.rejections,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
 	return m

@@ -61,6 +61,13 @@ var (
 	OrganizationRateLimited = Kind{"organization_rate_limit_exceeded", http.StatusTooManyRequests, "The organization has used up its requests that start paid work."}
 	AddressRateLimited      = Kind{"address_rate_limit_exceeded", http.StatusTooManyRequests, "Too many requests came from this address."}
 
+	StreamLimitReached = Kind{"stream_limit_reached", http.StatusTooManyRequests, "The organization has as many streams open as it may; one that ends frees its slot."}
+
+	FirstByteTimeout = Kind{"first_byte_timeout", http.StatusGatewayTimeout, "In place of a stream: the text service did not begin to answer in time."}
+	IdleTimeout      = Kind{"idle_timeout", http.StatusGatewayTimeout, "In a stream: the text service began to answer and then was silent for too long."}
+	TotalTimeout     = Kind{"total_timeout", http.StatusGatewayTimeout, "In a stream, or in place of one: the answer took longer than any may."}
+	StreamSlotLost   = Kind{"stream_slot_lost", http.StatusServiceUnavailable, "In a stream: its slot could not be kept, because the storage of the limits did not answer or has forgotten it."}
+
 	ProviderFailed      = Kind{"provider_failed", http.StatusBadGateway, "The speech or text service failed, or answered what cannot be used."}
 	ProviderUnavailable = Kind{"provider_unavailable", http.StatusServiceUnavailable, "The speech or text service is busy or cannot be reached; try again after Retry-After."}
 	ProviderTimeout     = Kind{"provider_timeout", http.StatusGatewayTimeout, "The speech or text service did not answer in time."}
@@ -86,8 +93,9 @@ func Table() []Kind {
 		NotFound, MethodNotAllowed, RequestTimeout, Conflict, TokenLimitReached, SemanticUnavailable, IdempotencyInProgress,
 		CursorExpired, PreconditionFailed, PayloadTooLarge, UnsupportedMediaType, IdempotencyKeyReused,
 		RangeNotSatisfiable, TokenRateLimited, AccountRateLimited, UserRateLimited, UserAIRateLimited,
-		OrganizationRateLimited, AddressRateLimited, HeadersTooLarge,
+		OrganizationRateLimited, AddressRateLimited, StreamLimitReached, HeadersTooLarge,
 		ProviderFailed, ProviderUnavailable, ProviderTimeout, ModelUnavailable,
+		FirstByteTimeout, IdleTimeout, TotalTimeout, StreamSlotLost,
 		Internal, Timeout, DatabaseUnavailable, LimitsUnavailable, StorageUnavailable, Starting, Stopping, StorageFull,
 	}
 }
