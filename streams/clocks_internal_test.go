@@ -1,8 +1,12 @@
 package streams
 
 import (
+	"context"
+	"errors"
 	"testing"
 	"time"
+
+	"github.com/stenometer/stenometer/problems"
 )
 
 // The reason of an end is the deadline that was due first, whichever timer told of it and however late; of two at the
@@ -35,4 +39,49 @@ func TestTheReasonIsTheDeadlineThatWasDueFirst(t *testing.T) {
 			t.Errorf("%s: clock %d, want %d", name, got, row.want)
 		}
 	}
+}
+
+// A provider that answered with its success and failed at once has answered: whichever is seen first, the client is to
+// see how far it came.
+func TestASuccessComesBeforeItsFailure(t *testing.T) {
+	t.Parallel()
+	s := ended(t, time.Now(), errors.New("the provider broke off"))
+	s.sink.Start()
+	for range 100 {
+		if err := s.await(); err != nil {
+			t.Fatalf("an HTTP error: %v", err)
+		}
+	}
+}
+
+// A source that fails because the stream is over is not the reason of its end.
+func TestASourceThatWasEndedIsNotTheReason(t *testing.T) {
+	t.Parallel()
+	own := errors.New("the provider's call was canceled")
+	if err := ended(t, time.Now(), own).failure(); !errors.Is(err, own) {
+		t.Errorf("the source's own failure is %v", err)
+	}
+	if err := ended(t, time.Now().Add(-time.Hour), own).failure(); !problems.Is(err, problems.FirstByteTimeout) {
+		t.Errorf("after a deadline the reason is %v", err)
+	}
+	left := ended(t, time.Now(), own)
+	left.cancel(context.Canceled)
+	if err := left.failure(); !errors.Is(err, errClientGone) {
+		t.Errorf("after the client has left the reason is %v", err)
+	}
+	if err := ended(t, time.Now().Add(-time.Hour), nil).failure(); err != nil {
+		t.Errorf("a success is %v", err)
+	}
+}
+
+// ended is a stream whose source has ended with err.
+func ended(t *testing.T, opened time.Time, err error) *stream {
+	t.Helper()
+	clocks := Clocks{FirstByte: time.Minute, Idle: time.Minute, Total: time.Hour, ClientStall: time.Minute}
+	s := &stream{Streams: &Streams{Options: Options{Clocks: clocks}}, opened: opened, timer: time.NewTimer(time.Hour)}
+	s.ctx, s.cancel = context.WithCancelCause(t.Context())
+	s.sink = newSink(s.ctx, opened)
+	s.sink.err = err
+	close(s.sink.ended)
+	return s
 }

@@ -86,6 +86,9 @@ func TestTheLastStepsTimeoutIsTheTotals(t *testing.T) {
 		r := newRig(t, func(ctx context.Context, out *streams.Sink) error {
 			out.Start()
 			deadline, _ := ctx.Deadline()
+			if left := time.Until(deadline); left != 20*time.Second {
+				t.Errorf("the source is given %v", left)
+			}
 			step, cancel := context.WithTimeout(context.Background(), time.Until(deadline))
 			defer cancel()
 			<-step.Done()
@@ -156,6 +159,30 @@ func TestWhatIsHeardFeedsTheIdleClock(t *testing.T) {
 		}, func(o *streams.Options) { o.Clocks.Idle, o.Heartbeat = 5*time.Second, time.Minute })
 		url, client := r.bubble(t)
 		wantLines(t, post(t, client, url), `data: {"delta":"done"}`, ``, `data: {"end_of_stream":true}`, ``)
+	})
+}
+
+// What a source waits for a client that is slow is not the provider's silence: its clock begins when it can be read again.
+func TestTheIdleClockBeginsWhenTheProviderIsRead(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const things = 34 // one is being written, 32 wait, and the source waits with the last
+		r := newRig(t, func(_ context.Context, out *streams.Sink) error {
+			out.Start()
+			for i := range things {
+				if err := out.Send(delta("%d", i)); err != nil {
+					return err
+				}
+			}
+			<-time.After(4 * time.Second)
+			return out.Send(delta("last"))
+		}, func(o *streams.Options) { o.Clocks.Idle, o.Heartbeat = 5*time.Second, time.Minute })
+		url, client := r.bubble(t)
+		response := post(t, client, url)
+		<-time.After(20 * time.Second)
+		if read := lines(t, response); len(read) != 2*things+4 || !strings.Contains(read[len(read)-2], "end_of_stream") {
+			t.Errorf("read %q", read)
+		}
 	})
 }
 

@@ -34,6 +34,10 @@ func TestAStreamIsItsEvents(t *testing.T) {
 				return out.Send(map[string]any{"status": "responding", "message": "…"})
 			})
 			r.frames = row.frames
+			r.wrap = func(w http.ResponseWriter) http.ResponseWriter {
+				w.Header().Set("Content-Length", "5") // left by somebody
+				return w
+			}
 			url, client := r.serve(t)
 			response := post(t, client, url)
 			for header, want := range map[string]string{
@@ -214,17 +218,19 @@ func TestNothingIsStreamedUnbounded(t *testing.T) {
 		t.Error("the source was asked")
 		return nil
 	}
-	if err := (streams.Opener{}).Open(streams.Chatting, asked); err == nil {
-		t.Error("the zero Opener opens")
-	}
 	r := newRig(t, asked)
 	request := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", http.NoBody)
-	opener := r.streams.Openers().Of(httptest.NewRecorder(), request, streams.Caller{OrganizationID: 7})
-	if err := opener.Open(streams.Chatting, asked); err == nil {
-		t.Error("the zero Frames are streamed")
+	for name, opener := range map[string]streams.Opener{
+		"the zero Opener":              {},
+		"an opener of the zero maker":  streams.Openers{}.Of(httptest.NewRecorder(), request, streams.Caller{Frames: streams.APIv1}),
+		"an opener of the zero Frames": r.streams.Openers().Of(httptest.NewRecorder(), request, streams.Caller{OrganizationID: 7}),
+	} {
+		if err := opener.Open(streams.Chatting, asked); err == nil || !strings.Contains(err.Error(), "no opener") {
+			t.Errorf("%s opens: %v", name, err)
+		}
 	}
 	held := struct{ http.ResponseWriter }{httptest.NewRecorder()} // as an idempotent row holds an answer
-	opener = r.streams.Openers().Of(held, request, streams.Caller{OrganizationID: 7, Frames: streams.APIv1})
+	opener := r.streams.Openers().Of(held, request, streams.Caller{OrganizationID: 7, Frames: streams.APIv1})
 	if err := opener.Open(streams.Chatting, asked); !errors.Is(err, http.ErrNotSupported) {
 		t.Errorf("an answer that is held back is streamed: %v", err)
 	}

@@ -57,7 +57,7 @@ func (s *Sink) Heard() { s.heard.Store(int64(time.Since(s.opened))) }
 // Send sends one event, as JSON. It waits while the client is slow, and ends with the stream, of which the error is the
 // reason. What is sent before Start waits for it.
 func (s *Sink) Send(event any) error {
-	s.Heard()
+	s.Heard() // before the writer can have the event and look at the clock
 	frame, err := dataFrame(event)
 	if err != nil {
 		return err

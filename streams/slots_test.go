@@ -111,7 +111,8 @@ type storage struct {
 	streams.Slots
 
 	away, forgets atomic.Bool
-	renewals      atomic.Int32
+	// slow is how long it takes to take and to give back.
+	slow time.Duration
 }
 
 var errAway = errors.New("the storage is away")
@@ -120,11 +121,14 @@ func (s *storage) Acquire(ctx context.Context, key string, places int, life time
 	if s.away.Load() {
 		return "", false, problems.New(problems.LimitsUnavailable, "The storage of the limits did not answer.").Because(errAway)
 	}
-	return s.Slots.Acquire(ctx, key, places, life)
+	id, ok, err := s.Slots.Acquire(ctx, key, places, life)
+	if <-time.After(s.slow); ctx.Err() != nil {
+		return "", false, ctx.Err() // nobody hears that the place is taken
+	}
+	return id, ok, err
 }
 
 func (s *storage) Renew(ctx context.Context, key, id string, life time.Duration) (bool, error) {
-	s.renewals.Add(1)
 	if s.forgets.Load() {
 		return false, nil
 	}
@@ -140,6 +144,7 @@ func (s *storage) Release(ctx context.Context, key, id string) error {
 		<-ctx.Done()
 		return errAway
 	}
+	<-time.After(s.slow)
 	return s.Slots.Release(ctx, key, id)
 }
 
@@ -151,6 +156,61 @@ func newStoredRig(t *testing.T, source streams.Source) (*rig, *storage) {
 		o.Slots = stored
 	})
 	return r, stored
+}
+
+// The last frame is written when the slot is free, not before: who reads it may open the next stream.
+func TestTheSlotIsFreeBeforeTheLastFrame(t *testing.T) {
+	t.Parallel()
+	for name, source := range map[string]streams.Source{
+		"success": provider(1, 0),
+		"failure": func(_ context.Context, out *streams.Sink) error {
+			out.Start()
+			return errAway
+		},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			r, stored := newStoredRig(t, source)
+			stored.slow = 700 * time.Millisecond
+			url, client := r.bubble(t)
+			response := post(t, client, url)
+			began := time.Now()
+			for read, some := "", make([]byte, 4096); !strings.Contains(read, "end_of_stream") && !strings.Contains(read, "internal"); {
+				n, err := response.Body.Read(some)
+				if read += string(some[:n]); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if waited := time.Since(began); waited != stored.slow {
+				t.Errorf("%s: the last frame came after %v", name, waited)
+			}
+		})
+	}
+}
+
+// A client that leaves while its slot is taken leaves no slot that nobody holds.
+func TestALeavingClientLeavesNoSlotBehind(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r, stored := newStoredRig(t, provider(1, 0))
+		stored.slow = time.Second
+		url, client := r.bubble(t)
+		for range 3 {
+			ctx, leave := context.WithTimeout(t.Context(), 500*time.Millisecond)
+			request, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader("{}"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if response, err := client.Do(request); err == nil {
+				response.Body.Close()
+				t.Fatalf("answered %d", response.StatusCode)
+			}
+			leave()
+			<-r.ended
+		}
+		if next := post(t, client, url); next.StatusCode != http.StatusOK || len(lines(t, next)) != 4 {
+			t.Errorf("answered %d", next.StatusCode)
+		}
+	})
 }
 
 // A slot that the storage has given to another ends its stream: two must not go on in one place.
@@ -174,18 +234,18 @@ func TestALostSlotEndsTheStream(t *testing.T) {
 func TestAStreamOutlivesAShortOutage(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r, stored := newStoredRig(t, provider(30, 2*time.Second))
+		r, stored := newStoredRig(t, provider(45, 2*time.Second))
 		url, client := r.bubble(t)
 		response := post(t, client, url)
-		stored.away.Store(true)
 		go func() {
+			<-time.After(32 * time.Second) // the third renewal was two seconds ago
+			stored.away.Store(true)
 			<-time.After(25 * time.Second)
 			stored.away.Store(false)
 		}()
 		if read := lines(t, response); read[len(read)-2] != `data: {"end_of_stream":true}` {
 			t.Errorf("read %q", read)
 		}
-		stored.away.Store(false)
 
 		response = post(t, client, url)
 		began := time.Now()

@@ -17,8 +17,9 @@ import (
 func TestAStoppingServerEndsItsStreams(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		begins := true
+		begins, asked := true, 0
 		r := newRig(t, func(ctx context.Context, out *streams.Sink) error {
+			asked++
 			if begins {
 				return silent(ctx, out)
 			}
@@ -38,6 +39,9 @@ func TestAStoppingServerEndsItsStreams(t *testing.T) {
 		wantProblem(t, late, http.StatusServiceUnavailable, "server_stopping")
 		if late.Header.Get("Retry-After") == "" {
 			t.Error("nothing says when to come again")
+		}
+		if asked != 2 {
+			t.Errorf("%d sources were asked: a stopping server asks none", asked)
 		}
 		r.counts.want(t, map[string]int{"chat server_stopping": 3})
 	})
