@@ -78,14 +78,14 @@ func (c Clocks) expired(which clock) error {
 	case none:
 		return nil
 	case firstByte:
-		return problems.New(problems.FirstByteTimeout, "The text service did not begin to answer within %v.", c.FirstByte)
+		return problems.New(problems.FirstByteTimeout, "The text service did not begin to answer within %g seconds.", c.FirstByte.Seconds())
 	case idle:
-		return problems.New(problems.IdleTimeout, "The text service was silent for %v.", c.Idle)
+		return problems.New(problems.IdleTimeout, "The text service was silent for %g seconds.", c.Idle.Seconds())
 	case clientStall:
 		return errClientStalled
 	case total:
 	}
-	return problems.New(problems.TotalTimeout, "The answer took longer than %v.", c.Total)
+	return problems.New(problems.TotalTimeout, "The answer took longer than %g seconds.", c.Total.Seconds())
 }
 
 // reason is the word for an end in metrics and log: the code of its problem, or one of those that no client hears.

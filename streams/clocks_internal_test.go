@@ -3,6 +3,7 @@ package streams
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"testing"
 	"time"
 
@@ -71,6 +72,21 @@ func TestASourceThatWasEndedIsNotTheReason(t *testing.T) {
 	}
 	if err := ended(t, time.Now().Add(-time.Hour), nil).failure(); err != nil {
 		t.Errorf("a success is %v", err)
+	}
+}
+
+// A source that makes a success of being told to end has none: its answer may lack its end.
+func TestASourceThatWasEndedHasNoSuccess(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	sink := newSink(ctx, time.Now())
+	sink.run(func(ctx context.Context, _ *Sink) error {
+		cancel(errStopping())
+		<-ctx.Done()
+		return nil
+	}, slog.New(slog.DiscardHandler))
+	if !problems.Is(sink.err, problems.Stopping) {
+		t.Errorf("the source has ended with %v", sink.err)
 	}
 }
 

@@ -48,7 +48,7 @@ func TestASilentProviderDiesOfTheIdleClock(t *testing.T) {
 		url, client := r.bubble(t)
 		began := time.Now()
 		wantLines(t, post(t, client, url), `data: {"delta":"hello"}`, ``,
-			`data: {"code":"idle_timeout","error":"The text service was silent for 5s."}`, ``)
+			`data: {"code":"idle_timeout","error":"The text service was silent for 5 seconds."}`, ``)
 		if waited := time.Since(began); waited != 5*time.Second {
 			t.Errorf("it took %v", waited)
 		}
@@ -69,7 +69,7 @@ func TestATalkerDiesOfTheTotalClock(t *testing.T) {
 		url, client := r.bubble(t)
 		began := time.Now()
 		read := lines(t, post(t, client, url))
-		if want := `data: {"code":"total_timeout","error":"The answer took longer than 1m2s."}`; read[len(read)-2] != want || len(read) != 32 {
+		if want := `data: {"code":"total_timeout","error":"The answer took longer than 62 seconds."}`; read[len(read)-2] != want || len(read) != 32 {
 			t.Errorf("read %q, want 15 deltas and then %q", read, want)
 		}
 		if waited := time.Since(began); waited != 62*time.Second {

@@ -95,7 +95,10 @@ func (s *Sink) run(source Source, logger *slog.Logger) {
 			s.err = fmt.Errorf("panic: %v", cause)
 		}
 	}()
-	s.err = source(s.ctx, s)
+	if s.err = source(s.ctx, s); s.err == nil && s.ctx.Err() != nil {
+		// It may have left off where it was told to: nobody can say that its answer is whole.
+		s.err = context.Cause(s.ctx)
+	}
 }
 
 // silentSince is when the provider was last heard, if it is the one that is waited for: not while events wait for the
