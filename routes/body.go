@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"sync/atomic"
 	"time"
 
 	"github.com/stenometer/stenometer/problems"
@@ -72,13 +73,15 @@ type answerWriter struct {
 	control *http.ResponseController
 	stall   time.Duration
 	until   time.Time
+	// bounded is set when somebody else sets the deadlines.
+	bounded atomic.Bool
 }
 
 // extend gives the client the stall time from now. Setting a deadline costs more than a look at the clock: it is set an
 // eighth later than need be, so that the pieces of one answer rarely set another.
 func (w *answerWriter) extend() {
 	now := time.Now()
-	if w.until.Sub(now) >= w.stall {
+	if w.bounded.Load() || w.until.Sub(now) >= w.stall {
 		return
 	}
 	w.until = now.Add(w.stall + w.stall/8)
@@ -112,6 +115,13 @@ func (w *answerWriter) Write(p []byte) (int, error) {
 func (w *answerWriter) FlushError() error {
 	w.extend()
 	return w.control.Flush()
+}
+
+// SetWriteDeadline is found by http.ResponseController. Who sets a deadline, as a stream does for each frame, sets all of
+// them: ours would put its off.
+func (w *answerWriter) SetWriteDeadline(at time.Time) error {
+	w.bounded.Store(true)
+	return w.control.SetWriteDeadline(at)
 }
 
 // Unwrap lets http.ResponseController reach the connection.
