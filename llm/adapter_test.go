@@ -207,6 +207,10 @@ func (broken) Describe() llm.Description {
 
 func (broken) Complete(context.Context, llm.Request) (llm.Completion, error) { panic("broken") }
 
+func (broken) StreamCompletion(context.Context, llm.Request, llm.Listener) (llm.Completion, error) {
+	panic("broken")
+}
+
 // Nobody knows what a call cost in which the process lost its way: it is charged in full.
 func TestPanicLeavesNoHoldBehind(t *testing.T) {
 	t.Parallel()

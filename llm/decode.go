@@ -43,10 +43,13 @@ func unreadable(why string) *Error {
 
 type choice struct {
 	FinishReason loose `json:"finish_reason"`
-	Message      struct {
-		Content loose `json:"content"`
-		Refusal loose `json:"refusal"`
-	} `json:"message"`
+	Message      said  `json:"message"`
+	Delta        said  `json:"delta"` // of a stream
+}
+
+type said struct {
+	Content loose `json:"content"`
+	Refusal loose `json:"refusal"`
 }
 
 // first is the first choice, the only one that was asked for.

@@ -43,6 +43,10 @@ func (embedded) Describe() Description {
 
 // Complete implements Engine.
 func (e embedded) Complete(ctx context.Context, request Request) (Completion, error) {
+	return e.quoted(ctx, request)
+}
+
+func (e embedded) quoted(ctx context.Context, request Request) (Completion, error) {
 	if err := ctx.Err(); err != nil {
 		return Completion{}, err
 	}
@@ -63,6 +67,21 @@ func (e embedded) Complete(ctx context.Context, request Request) (Completion, er
 		used.Input += tokensOf(message.Text)
 	}
 	return Completion{Text: text, Model: e.Describe().Model, Reported: &used, Cut: cut}, nil
+}
+
+// StreamCompletion implements Engine: line by line, as there is nothing to wait for.
+func (e embedded) StreamCompletion(ctx context.Context, request Request, to Listener) (Completion, error) {
+	completion, err := e.quoted(ctx, request)
+	if err != nil {
+		return completion, err
+	}
+	to.Begun()
+	for line := range strings.Lines(completion.Text) {
+		if err := to.Said(line); err != nil {
+			return completion, err
+		}
+	}
+	return completion, nil
 }
 
 // charsPerToken is what a token is taken for: an estimate, for a ledger that charges nothing.

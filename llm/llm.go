@@ -15,6 +15,9 @@ import (
 type Engine interface {
 	Describe() Description
 	Complete(ctx context.Context, request Request) (Completion, error)
+	// StreamCompletion is Complete that tells the text while it comes, as the model says it. Only the context bounds its
+	// time: a model that goes on talking is not late. The error of a listener ends it and is returned.
+	StreamCompletion(ctx context.Context, request Request, to Listener) (Completion, error)
 }
 
 // Description is what an engine states about itself.

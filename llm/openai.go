@@ -35,7 +35,9 @@ type openAI struct {
 	completions openai.ChatCompletionService
 	description Description
 	timeout     time.Duration
-	now         func() time.Time
+	// patient is the client without a bound on the whole of a call, which would cut off a model that still talks.
+	patient *http.Client
+	now     func() time.Time
 	// reasons is true of OpenAI's own models that think first: their cap has another name, and they take no temperature.
 	reasons bool
 }
@@ -46,6 +48,8 @@ type openAI struct {
 func newOpenAI(o Options) *openAI {
 	client := *o.Client
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	patient := client
+	patient.Timeout = 0
 	options := []option.RequestOption{
 		option.WithBaseURL(o.BaseURL), option.WithHTTPClient(&client), option.WithMaxRetries(0),
 	}
@@ -56,7 +60,7 @@ func newOpenAI(o Options) *openAI {
 	return &openAI{
 		completions: openai.NewChatCompletionService(options...),
 		description: Description{Engine: budgets.Engine{Provider: provider, Model: o.Model}},
-		timeout:     o.Timeout, now: o.Now,
+		timeout:     o.Timeout, patient: &patient, now: o.Now,
 		reasons: provider == "openai" && reasons(o.Model),
 	}
 }

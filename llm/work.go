@@ -32,6 +32,13 @@ func (w *Work) Close() {
 // Ask makes one call, with a bounded number of attempts. Each is sent and settled on its own and has its own line in
 // the ledger. The context must be the one that Open returned.
 func (w *Work) Ask(ctx context.Context, request Request) (Answer, error) {
+	return w.ask(ctx, request, w.adapter.complete)
+}
+
+// attempted makes one attempt at a request, in one way or another.
+type attempted func(context.Context, Request) (Completion, Answer, error)
+
+func (w *Work) ask(ctx context.Context, request Request, asking attempted) (Answer, error) {
 	if request.MaxTokens < 1 || len(request.Messages) == 0 || request.Operation != w.operation {
 		return Answer{}, errors.New("ask the text model: the request has no messages, no cap, or another purpose than its hold")
 	}
@@ -42,7 +49,7 @@ func (w *Work) Ask(ctx context.Context, request Request) (Answer, error) {
 		if err := w.admitted(ctx); err != nil {
 			return Answer{}, w.ended(err)
 		}
-		completion, answer, err := w.attempt(ctx, request)
+		completion, answer, err := w.attempt(ctx, request, asking)
 		if err == nil {
 			return answer, nil
 		}
@@ -115,7 +122,7 @@ func pause(ctx context.Context, wait time.Duration) bool {
 }
 
 // attempt makes one call that the breaker has allowed: it is sent, and settled however it ends.
-func (w *Work) attempt(ctx context.Context, request Request) (Completion, Answer, error) {
+func (w *Work) attempt(ctx context.Context, request Request, asking attempted) (Completion, Answer, error) {
 	told := false
 	defer func() {
 		if !told { // not sent after all, or a panic
@@ -126,7 +133,7 @@ func (w *Work) attempt(ctx context.Context, request Request) (Completion, Answer
 	if err := w.hold.Send(ctx, most); err != nil {
 		return Completion{}, Answer{}, errAsked(ctx, err)
 	}
-	completion, answer, err := w.adapter.complete(ctx, request)
+	completion, answer, err := asking(ctx, request)
 	w.adapter.tell(ctx, err)
 	told = true
 	if err != nil && !isFailure(err) {

@@ -25,7 +25,7 @@ var (
 	// engineWords make an engine, hold one or put one to work; only server may say them.
 	engineWords = []string{"llm.New", "llm.Engine", "llm.NewAdapter", "speech.New", "speech.Engine", "speech.NewTranscriber"}
 	// engineAsked are the methods that call a provider, and the one file of the product that says each of an engine.
-	engineAsked = map[string]string{"Complete": "llm/adapter.go", "Transcribe": "speech/paid.go"}
+	engineAsked = map[string]string{"Complete": "llm/adapter.go", "StreamCompletion": "llm/stream.go", "Transcribe": "speech/paid.go"}
 	// wires are words by which one could do without all of the above, and who may say them.
 	wires = map[string][]string{
 		"http.NewRequest": {"outbound"}, "http.NewRequestWithContext": {"outbound", "speech", "webhooks", "server/democlient.go"},
@@ -124,7 +124,7 @@ func (w *wayCheck) judge(node *ast.SelectorExpr) {
 		w.fault(node, "%s is a way to any address: %s may say it", word, orNothing(wire))
 	case engineAsked[name] == w.name:
 		w.asks = append(w.asks, name)
-	case name == "Complete", name == "Transcribe" && (w.pkg == "speech" || w.pkg == "server"):
+	case name == "Complete", name == "StreamCompletion", name == "Transcribe" && (w.pkg == "speech" || w.pkg == "server"):
 		w.fault(node, "an engine is asked to %s in %s alone, where the money is held", name, engineAsked[name])
 	}
 }
@@ -148,6 +148,7 @@ func TestWaysToProvidersAreFound(t *testing.T) {
 		{"recordings/x.go", "package x\nimport model \"" + module + "/llm\"\nvar e model.Engine\n", "llm.Engine: engines belong"},
 		{"server/x.go", "package server\nfunc f() { engine.Complete(ctx, request) }\n", "to Complete in llm/adapter.go alone"},
 		{"llm/work.go", "package llm\nfunc f() { w.adapter.engine.Complete(ctx, request) }\n", "to Complete in llm/adapter.go alone"},
+		{"recordings/x.go", "package x\nfunc f() { engine.StreamCompletion(ctx, request, to) }\n", "to StreamCompletion in llm/stream.go alone"},
 		{"recordings/x.go", "package x\nfunc f() { ask := e.Complete; ask() }\n", "to Complete in llm/adapter.go alone"},
 		{"server/x.go", "package server\nfunc f() { engine.Transcribe(ctx, audio, request) }\n", "to Transcribe in speech/paid.go alone"},
 		{"speech/parts.go", "package speech\nfunc f() { w.engine.Transcribe(ctx, audio, request) }\n", "to Transcribe in speech/paid.go alone"},

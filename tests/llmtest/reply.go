@@ -1,6 +1,7 @@
 package llmtest
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -24,8 +25,16 @@ type Reply struct {
 	Delay time.Duration
 	// Hold never answers: the call ends when the client leaves.
 	Hold bool
-	// Drop sends the first half of the answer and cuts the connection; Cut cuts it before the first byte.
+	// Drop sends the first half of the answer, or all pieces of a stream but not its end, and cuts the connection; Cut
+	// cuts it before the first byte.
 	Drop, Cut bool
+	// Pieces are the text as a stream tells it; without them it is told word by word. Pause passes before each. Gate is
+	// asked before each and before the end; it may wait, and is false when the client left.
+	Pieces []string
+	Pause  time.Duration
+	Gate   func(ctx context.Context, piece int) bool
+	// Breaks ends a stream with an error inside of it. Whole answers a request for a stream in one piece.
+	Breaks, Whole bool
 
 	completes bool
 	later     func(Call) Reply
@@ -124,6 +133,9 @@ func (reply Reply) write(w http.ResponseWriter, r *http.Request, call Call) (lef
 	}
 	if reply.Cut {
 		panic(http.ErrAbortHandler)
+	}
+	if reply.streams(call) {
+		return reply.stream(w, r, call)
 	}
 	body := reply.body(call)
 	w.Header().Set("Content-Type", "application/json")

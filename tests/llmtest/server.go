@@ -27,6 +27,8 @@ type Call struct {
 	Temperature         *float64
 	// JSON is true when a JSON object is asked for.
 	JSON bool
+	// Stream is true when the answer is asked for in chunks, AsksUsage when the last of them is to tell the usage.
+	Stream, AsksUsage bool
 }
 
 // Message is one of a request's messages.
@@ -205,10 +207,15 @@ func receive(r *http.Request) (Call, error) {
 		ResponseFormat      struct {
 			Type string `json:"type"`
 		} `json:"response_format"`
+		Stream        bool `json:"stream"`
+		StreamOptions struct {
+			IncludeUsage bool `json:"include_usage"`
+		} `json:"stream_options"`
 	}
 	err = json.Unmarshal(call.Body, &form)
 	call.Model, call.Messages, call.Temperature = form.Model, form.Messages, form.Temperature
 	call.MaxTokens, call.MaxCompletionTokens = form.MaxTokens, form.MaxCompletionTokens
 	call.JSON = form.ResponseFormat.Type == "json_object"
+	call.Stream, call.AsksUsage = form.Stream, form.StreamOptions.IncludeUsage
 	return call, err
 }

@@ -1,0 +1,177 @@
+package llm
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/http/httptrace"
+	"strings"
+
+	"github.com/openai/openai-go/v3"
+	"github.com/openai/openai-go/v3/option"
+	"github.com/openai/openai-go/v3/packages/ssestream"
+)
+
+// StreamCompletion asks once, for an answer that comes in chunks. A server that knows no streams and answers in one
+// piece is understood too.
+func (e *openAI) StreamCompletion(ctx context.Context, request Request, to Listener) (Completion, error) {
+	c := streamed{call: call{engine: e}, to: to}
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { c.connected.Store(true) }})
+	params := e.params(request)
+	params.StreamOptions.IncludeUsage = openai.Bool(true)
+	_, err := e.completions.New(ctx, params, option.WithMiddleware(c.carry), option.WithHTTPClient(e.patient),
+		option.WithJSONSet("stream", true), option.WithHeader("Accept", "text/event-stream"))
+	switch {
+	case c.deaf != nil:
+		return c.completion(), c.deaf
+	case err != nil:
+		return c.completion(), c.failure(ctx, err)
+	}
+	return c.completion(), nil
+}
+
+// streamed is one request whose answer comes in chunks.
+type streamed struct {
+	call
+
+	to      Listener
+	text    strings.Builder
+	told    Completion
+	stopped bool // the model has said that it is done
+	refused bool
+	deaf    error // of the listener
+}
+
+// carry stands between the library and the network, as that of a call does. It reads the whole answer: the library
+// itself takes a member "error" that is null for an error, and does not tell an answer that was cut off from a whole one.
+func (c *streamed) carry(request *http.Request, next option.MiddlewareNext) (*http.Response, error) {
+	response, err := next(request)
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	if response.StatusCode < 200 || response.StatusCode > 299 {
+		said, _ := io.ReadAll(io.LimitReader(response.Body, maxRefusal))
+		return nil, c.engine.refusal(response, said)
+	}
+	c.to.Begun()
+	response.Body = &bounded{ReadCloser: response.Body, left: maxAnswer}
+	if media, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type")); media == "application/json" {
+		err = c.whole(response.Body)
+	} else {
+		err = c.chunks(response)
+	}
+	if err != nil {
+		return nil, err
+	}
+	response.Body, response.Header = io.NopCloser(strings.NewReader("{}")), http.Header{"Content-Type": {"application/json"}}
+	return response, nil
+}
+
+// whole reads an answer that came in one piece all the same.
+func (c *streamed) whole(body io.Reader) error {
+	raw, err := io.ReadAll(body)
+	if err != nil {
+		return fmt.Errorf("read the answer: %w", err)
+	}
+	completion, err := decode(raw)
+	c.told = completion
+	c.text.WriteString(completion.Text)
+	if err != nil {
+		return err
+	}
+	return c.say(completion.Text)
+}
+
+func (c *streamed) say(text string) error {
+	c.deaf = c.to.Said(text)
+	return c.deaf
+}
+
+// chunks reads an answer to its end. One whose end nobody has told was cut off on its way.
+func (c *streamed) chunks(response *http.Response) error {
+	events := ssestream.NewDecoder(response)
+	for events.Next() {
+		c.to.Heard()
+		data := bytes.TrimSpace(events.Event().Data)
+		if bytes.HasPrefix(data, []byte("[DONE]")) {
+			c.stopped = true
+			break
+		}
+		if err := c.chunk(data); err != nil {
+			return err
+		}
+	}
+	switch err := events.Err(); {
+	case err != nil && !c.stopped:
+		return fmt.Errorf("read the answer: %w", err)
+	case !c.stopped:
+		return retryable(Unreachable, 0, "The connection to the text model's service was lost")
+	case strings.TrimSpace(c.text.String()) == "" && c.refused:
+		return permanent(Refused, 0, "The text model declined to answer")
+	}
+	return nil
+}
+
+// bounded ends an answer that is too large with an error.
+type bounded struct {
+	io.ReadCloser
+
+	left int
+}
+
+func (b *bounded) Read(p []byte) (int, error) {
+	if b.left <= 0 {
+		return 0, unreadable("is too large")
+	}
+	n, err := b.ReadCloser.Read(p[:min(len(p), b.left)])
+	b.left -= n
+	return n, err //nolint:wrapcheck // io.EOF is looked for
+}
+
+// chunk takes one piece of the answer. Members of another type than expected are taken as absent.
+func (c *streamed) chunk(raw []byte) error {
+	var form struct {
+		Model   loose           `json:"model"`
+		Choices json.RawMessage `json:"choices"`
+		Usage   json.RawMessage `json:"usage"`
+		Error   json.RawMessage `json:"error"`
+	}
+	if err := json.Unmarshal(raw, &form); err != nil {
+		return unreadable("is not the JSON that was expected")
+	}
+	if form.Model.text != "" {
+		c.told.Model = form.Model.text
+	}
+	if reported := usage(form.Usage); reported != nil {
+		c.told.Reported = reported
+	}
+	if present(form.Error) {
+		return retryable(ServiceFault, 0, "The text model's service answered with an error")
+	}
+	piece, found := first(form.Choices)
+	if !found {
+		return nil // the usage, at the end
+	}
+	if piece.FinishReason.text != "" {
+		c.stopped, c.told.Cut = true, piece.FinishReason.text == "length"
+		c.refused = c.refused || piece.FinishReason.text == "content_filter"
+	}
+	c.refused = c.refused || piece.Delta.Refusal.text != ""
+	if text := piece.Delta.Content.text; text != "" {
+		c.text.WriteString(text)
+		return c.say(text)
+	}
+	return nil
+}
+
+// completion is what came so far.
+func (c *streamed) completion() Completion {
+	told := c.told
+	told.Text = c.text.String()
+	return told
+}

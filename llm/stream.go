@@ -1,0 +1,55 @@
+package llm
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"strings"
+)
+
+// Listener is told of an answer while it is written. All three are required.
+type Listener struct {
+	// Begun is called when the model's service has answered with its own success, before any text; after another attempt
+	// it is called again.
+	Begun func()
+	// Heard is called for everything that the model sends, whether or not there is text in it to show.
+	Heard func()
+	// Said is given text that is fit to show. When it fails the call ends.
+	Said func(text string) error
+}
+
+func (l Listener) complete() bool { return l.Begun != nil && l.Heard != nil && l.Said != nil }
+
+// Stream is Ask for an answer that is heard while it is written; the context bounds the call. Once any of an answer came
+// it is not asked for again: the listener may have heard it. The answer's text is what was said.
+func (w *Work) Stream(ctx context.Context, request Request, to Listener) (Answer, error) {
+	if request.JSON || !to.complete() {
+		return Answer{}, errors.New("ask the text model: a stream is text, and somebody listens to it")
+	}
+	return w.ask(ctx, request, func(ctx context.Context, request Request) (Completion, Answer, error) {
+		return w.adapter.stream(ctx, request, to)
+	})
+}
+
+// stream makes one attempt. What the model said until a failure is in the completion, to be charged for.
+func (a *Adapter) stream(ctx context.Context, request Request, to Listener) (Completion, Answer, error) {
+	speech := newSpeech(request.Messages, to.Said)
+	completion, err := a.engine.StreamCompletion(ctx, request, Listener{Begun: to.Begun, Heard: to.Heard, Said: speech.hear})
+	if err != nil {
+		return completion, Answer{}, err
+	}
+	if err := speech.end(); err != nil {
+		return completion, Answer{}, err
+	}
+	answer := Answer{
+		Text: speech.said.String(), Model: cmp.Or(modelName(completion.Model), a.Describe().Model),
+		Cut: completion.Cut || speech.full,
+	}
+	if strings.TrimSpace(answer.Text) != "" {
+		return completion, answer, nil
+	}
+	if answer.Cut {
+		return completion, Answer{}, unreadable("used up all of its tokens before there was any text")
+	}
+	return completion, Answer{}, unreadable("is empty")
+}
