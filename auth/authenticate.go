@@ -38,31 +38,45 @@ func (g *Guard) byToken(c echo.Context, v *visit, cred credential) error {
 		return g.unauthorized(c, v, problems.InvalidToken, cred.fault)
 	}
 	ctx := c.Request().Context()
-	token, found, err := g.lookups.find(ctx, sha256.Sum256([]byte(cred.token)))
+	v.hash = sha256.Sum256([]byte(cred.token))
+	token, found, err := g.lookups.find(ctx, v.hash)
 	if err != nil {
 		return g.lookupFailed(err, ctx.Err())
 	}
-	switch {
-	case !found:
-		return g.unauthorized(c, v, problems.InvalidToken, "The token is not known.")
-	case token.Revoked:
-		return g.unauthorized(c, v, problems.InvalidToken, "The token was revoked.")
-	case token.ExpiresAt != nil && !g.now().Before(*token.ExpiresAt):
-		return g.unauthorized(c, v, problems.InvalidToken, "The token has expired.")
-	case token.OwnerDisabled:
-		return g.unauthorized(c, v, problems.InvalidToken, "The token's account is disabled.")
-	case cred.inQuery && !token.Scopes.Full():
+	if fault := g.faultOf(token, found); fault != "" {
+		return g.unauthorized(c, v, problems.InvalidToken, fault)
+	}
+	if cred.inQuery && !token.Scopes.Full() {
 		return g.unauthorized(c, v, problems.InvalidToken, "A scoped token counts only in a header.")
 	}
 	via := ViaHeader
 	if cred.inQuery {
 		via = ViaQuery
 	}
-	v.principal = Principal{
+	v.principal = principalOf(token, via)
+	return nil
+}
+
+// faultOf says why a token opens nothing now; "" for one that does.
+func (g *Guard) faultOf(token Token, found bool) string {
+	switch {
+	case !found:
+		return "The token is not known."
+	case token.Revoked:
+		return "The token was revoked."
+	case token.ExpiresAt != nil && !g.now().Before(*token.ExpiresAt):
+		return "The token has expired."
+	case token.OwnerDisabled:
+		return "The token's account is disabled."
+	}
+	return ""
+}
+
+func principalOf(token Token, via Via) Principal {
+	return Principal{
 		userID: token.UserID, orgID: token.OrganizationID, tokenID: token.ID,
 		role: token.Role, scopes: token.Scopes, via: via, lowered: token.RateLimits, administration: token.Administration,
 	}
-	return nil
 }
 
 func (g *Guard) bySession(c echo.Context, v *visit, cookie string) error {
@@ -72,13 +86,18 @@ func (g *Guard) bySession(c echo.Context, v *visit, cookie string) error {
 		return g.lookupFailed(err, ctx.Err())
 	}
 	if !found {
-		return g.unauthorized(c, v, problems.InvalidToken, "The session has ended; sign in again.")
+		return g.unauthorized(c, v, problems.InvalidToken, endedSession)
 	}
-	v.principal = Principal{
+	v.cookie = cookie
+	v.principal = principalOfSession(session)
+	return nil
+}
+
+func principalOfSession(session Session) Principal {
+	return Principal{
 		userID: session.UserID, orgID: session.OrganizationID,
 		role: session.Role, scopes: FullScopes(), via: ViaSession, administration: true,
 	}
-	return nil
 }
 
 // lookupFailed is never 401: a client that is told so throws its credential away.

@@ -97,6 +97,7 @@ func (g *Guard) RequireScope(row Row, scopes ...Scope) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
 			v := g.visit(c)
+			v.rule = &rule
 			if err := g.authenticate(c, v); err != nil {
 				return err
 			}

@@ -16,9 +16,13 @@ type visit struct {
 	address   netip.Addr
 	counted   netip.Addr
 	principal Principal
-	states    []limits.State
-	refused   bool
-	now       func() time.Time
+	// hash or cookie is the credential, by which it is looked up again while a stream is open.
+	hash    [32]byte
+	cookie  string
+	rule    *rule
+	states  []limits.State
+	refused bool
+	now     func() time.Time
 	// The room of the stacks of most requests: deciding about them allocates nothing. Paid ones have more limits, and
 	// room for those would be made and cleared for every request.
 	stackRoom [2]limits.Limit

@@ -56,6 +56,7 @@ var broken = map[string][]string{
 	"chunk-limit-bare":                     {"CHUNK_LIMIT=\"20\": must be a size such as 20MB, or a length such as 1200s or 20m"},
 	"budget-negative":                      {"AI_MONTHLY_BUDGET_USD=\"-5\": must be US dollars from 0 to 1000000000, such as 25 or 12.50, with at most six digits behind the point"},
 	"budget-below-a-micro-dollar":          {"AI_MONTHLY_BUDGET_USD=\"0.0000001\": must be US dollars from 0 to 1000000000, such as 25 or 12.50, with at most six digits behind the point"},
+	"stream-of-no-time":                    {"AI_STREAM_IDLE_TIMEOUT_SECONDS=\"0\": must be 0.1 to 3600 seconds"},
 	"hold-of-nothing":                      {"BUDGET_HOLD_SECONDS=\"0\": must be 0.3 to 600 seconds"},
 	"changes-settle-never":                 {"RECORDING_CHANGES_SETTLE_MILLISECONDS=\"0\": must be 10 to 60000 milliseconds"},
 	"public-sharing-word":                  {"ENABLE_PUBLIC_SHARING=\"sometimes\": must be true or false"},

@@ -92,6 +92,14 @@ type Config struct {
 	TitleMaxTokens    int           `env:"TITLE_MAX_TOKENS" default:"200" rule:"1..1000000" doc:"The same for a title."`
 	EventMaxTokens    int           `env:"EVENT_MAX_TOKENS" default:"3000" rule:"1..1000000" doc:"The same for appointments, and for the names of speakers."`
 
+	StreamsPerOrg     int           `env:"AI_STREAM_MAX_CONCURRENT_PER_ORG" default:"3" rule:"0..100000" doc:"Streamed answers of one organization in flight at once, over all processes that share RATELIMIT_STORAGE_URI; 0 lets none begin."`
+	StreamFirstByte   time.Duration `env:"AI_STREAM_FIRST_BYTE_TIMEOUT_SECONDS" default:"60" rule:"0.1..3600" doc:"How long a text model may take to begin a streamed answer."`
+	StreamIdle        time.Duration `env:"AI_STREAM_IDLE_TIMEOUT_SECONDS" default:"60" rule:"0.1..3600" doc:"How long it may be silent then."`
+	StreamTotal       time.Duration `env:"AI_STREAM_TOTAL_TIMEOUT_SECONDS" default:"600" rule:"0.1..86400" doc:"The longest that all of a streamed answer may take."`
+	StreamClientStall time.Duration `env:"AI_STREAM_CLIENT_STALL_TIMEOUT_SECONDS" default:"30" rule:"0.1..3600" doc:"How long a client may take nothing of a streamed answer before it is cut off."`
+	StreamLease       time.Duration `env:"AI_STREAM_LEASE_SECONDS" default:"30" rule:"0.3..600" doc:"How long a stream counts as in flight after its process died."`
+	StreamHeartbeat   time.Duration `env:"AI_STREAM_HEARTBEAT_SECONDS" default:"15" rule:"0.1..300" doc:"The silence after which a stream sends a comment, so that proxies keep its connection."`
+
 	MonthlyBudget Dollars       `env:"AI_MONTHLY_BUDGET_USD" doc:"What each organization without a budget of its own may spend on models in a month."`
 	PricesFile    string        `env:"PRICES_FILE" rule:"file" doc:"A file of prices that count before those that are built in."`
 	HoldLease     time.Duration `env:"BUDGET_HOLD_SECONDS" default:"30" rule:"0.3..600" doc:"How long money that was kept back for a call stays so after its process died. What was not sent is given back then, a call that was is charged in full."`

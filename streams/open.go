@@ -23,6 +23,9 @@ const requestIDHeader = "X-Request-Id"
 // has started is returned, for the door to answer; what fails later has its error frame and is not an error here. The
 // slot is free and the source has ended when the client reads the last frame.
 func (o Opener) Open(operation Operation, source Source) error {
+	if o.refused != nil {
+		return o.refused
+	}
 	if o.streams == nil || o.caller.Frames.failure == nil {
 		return errNoOpener
 	}
@@ -42,7 +45,7 @@ func (o Opener) Open(operation Operation, source Source) error {
 	}
 	defer slot.release()
 	opened := &stream{
-		Streams: s, slot: slot, out: out, frames: o.caller.Frames, timer: time.NewTimer(s.Clocks.Total),
+		Streams: s, slot: slot, out: out, frames: o.caller.Frames, alive: o.caller.Alive, timer: time.NewTimer(s.Clocks.Total),
 		log: s.Logger.With("request_id", o.w.Header().Get(requestIDHeader), "operation", string(operation),
 			"organization", o.caller.OrganizationID),
 	}
@@ -72,7 +75,8 @@ type stream struct {
 	sink    *Sink
 	opened  time.Time
 	writing time.Time
-	source  sync.WaitGroup
+	alive   func(context.Context) error
+	source  sync.WaitGroup // and who watches the caller
 }
 
 // run runs the source and relays what it sends. Whatever happens, a panic too, it leaves nothing behind.
@@ -88,6 +92,7 @@ func (s *stream) run(ctx context.Context, source Source) error {
 	s.slot.keep(ctx, func() {
 		s.cancel(problems.New(problems.StreamSlotLost, "The stream's slot could not be kept; the answer was given up."))
 	})
+	s.source.Go(func() { s.watch(s.alive) })
 	s.source.Go(func() { s.sink.run(source, s.log) })
 	err := s.await()
 	if err == nil {

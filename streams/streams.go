@@ -93,14 +93,20 @@ func (s *Streams) Openers() Openers { return Openers{s} }
 type Caller struct {
 	OrganizationID int64
 	Frames         Frames
+	// Alive is asked again and again while the stream is open: a *problems.Error says why the caller may not have it any
+	// more, and ends it. nil is for callers that cannot lose it.
+	Alive func(context.Context) error
 }
 
 // Of makes the opener of one request. The request's context must end with the client and must not end with the time of
-// its row, which is that of a JSON answer. Whoever ends it with a *problems.Error as the cause, because the credential
-// died, ends the stream with that problem.
+// its row, which is that of a JSON answer. Whoever ends it with a *problems.Error as the cause ends the stream with that
+// problem.
 func (o Openers) Of(w http.ResponseWriter, r *http.Request, caller Caller) Opener {
-	return Opener{o.streams, w, r, caller}
+	return Opener{streams: o.streams, w: w, r: r, caller: caller}
 }
+
+// Refused makes an opener of a request whose answer cannot be streamed, and the error that says so.
+func (o Openers) Refused(why error) Opener { return Opener{refused: why} }
 
 // Opener is the permission to answer one request with a stream. Only Openers makes one; the zero value opens nothing.
 type Opener struct {
@@ -108,4 +114,5 @@ type Opener struct {
 	w       http.ResponseWriter
 	r       *http.Request
 	caller  Caller
+	refused error
 }
