@@ -43,41 +43,58 @@ type Reply struct {
 
 // Chat answers a question about a recording of the caller's own, while the caller waits.
 func (s *Recordings) Chat(ctx context.Context, p auth.Principal, purse budgets.Purse, id int64, q Question) (Reply, error) {
-	db := s.db.Read.WithContext(ctx)
-	row, err := s.owned(db, p, id)
-	if err != nil {
+	asked, err := s.question(ctx, p, id, q)
+	if err != nil || asked.unread {
 		return Reply{}, err
 	}
-	words, err := s.spokenIn(db, row)
-	if err != nil {
-		return Reply{}, err
-	}
-	history, err := q.check(s.TextBounds.InputChars)
-	if err != nil {
-		return Reply{}, err
-	}
-	if err := s.can(budgets.Chatting); err != nil {
-		return Reply{}, err
-	}
-	if !p.MayRead() {
-		return Reply{}, nil
-	}
-	asked, err := s.chatErrand(db, row, words, q, history)
-	if err != nil {
-		return Reply{}, unavailable("read what the question is about", err)
-	}
-	answers, err := s.run(ctx, purse.About(id), asked)
+	answers, err := s.run(ctx, purse.About(id), asked.errand)
 	if err != nil {
 		return Reply{}, modelProblem("answer the question", err)
 	}
-	leftOut := s.leftOut(row, words)
-	reply := Reply{LeftOut: optional(leftOut)}
+	reply := Reply{LeftOut: optional(asked.leftOut)}
 	answer := answers[0]
-	if q.cites(words) {
-		answer.Text, reply.Sources = citations.Resolve(answer.Text, words.all)
+	if q.cites(asked.words) {
+		answer.Text, reply.Sources = citations.Resolve(answer.Text, asked.words.all)
 	}
-	reply.Response = new(withRemarks(answer, leftOut))
+	reply.Response = new(withRemarks(answer, asked.leftOut))
 	return reply, nil
+}
+
+// question is one that may be asked.
+type question struct {
+	errand  errand
+	words   spoken
+	leftOut string
+	// unread is true of a caller that may not read: no model is asked.
+	unread bool
+}
+
+// question refuses what may not be asked, and makes of the rest what a model is asked.
+func (s *Recordings) question(ctx context.Context, p auth.Principal, id int64, q Question) (question, error) {
+	db := s.db.Read.WithContext(ctx)
+	row, err := s.owned(db, p, id)
+	if err != nil {
+		return question{}, err
+	}
+	words, err := s.spokenIn(db, row)
+	if err != nil {
+		return question{}, err
+	}
+	history, err := q.check(s.TextBounds.InputChars)
+	if err != nil {
+		return question{}, err
+	}
+	if err := s.can(budgets.Chatting); err != nil {
+		return question{}, err
+	}
+	if !p.MayRead() {
+		return question{unread: true}, nil
+	}
+	asked, err := s.chatErrand(db, row, words, q, history)
+	if err != nil {
+		return question{}, unavailable("read what the question is about", err)
+	}
+	return question{errand: asked, words: words, leftOut: s.leftOut(row, words)}, nil
 }
 
 // cites reports whether the answer names its sources: a plain transcript has none to name.

@@ -68,24 +68,58 @@ func (s *Recordings) run(ctx context.Context, purse budgets.Purse, e errand) ([]
 		return nil, err //nolint:wrapcheck // a refusal for money is the answer
 	}
 	defer work.Close()
-	answers := make([]llm.Answer, len(e.parts))
-	for i, request := range e.parts {
-		if answers[i], err = work.Ask(ctx, request); err != nil {
-			return nil, err //nolint:wrapcheck // the adapter says what was attempted
-		}
+	answers, err := eachOf(e.parts, func(part llm.Request) (llm.Answer, error) { return work.Ask(ctx, part) })
+	if err != nil || !e.joins() {
+		return answers, err
 	}
-	if !e.joins() {
-		return answers, nil
-	}
-	texts := make([]string, len(answers))
-	for i, answer := range answers {
-		texts[i] = strings.TrimSpace(cutBytes(answer.Text, s.joinedBytes(len(answers))))
-	}
-	joined, err := work.Ask(ctx, e.join(texts))
+	joined, err := work.Ask(ctx, s.joining(e, answers))
 	if err != nil {
 		return nil, err //nolint:wrapcheck // the adapter says what was attempted
 	}
 	return []llm.Answer{joined}, nil
+}
+
+// stream does an errand that has one answer, and tells that while it comes. Of what is said about parts, which it is made
+// of, the listener is told only that there was something, so that no clock runs while a model works.
+func (s *Recordings) stream(ctx context.Context, purse budgets.Purse, e errand, to llm.Listener) (llm.Answer, error) {
+	ctx, work, err := s.Text.Open(ctx, purse, e.operation, s.most(e))
+	if err != nil {
+		return llm.Answer{}, err //nolint:wrapcheck // a refusal for money is the answer
+	}
+	defer work.Close()
+	last := e.parts[0]
+	if e.joins() {
+		silent := to
+		silent.Said = func(string) error { return nil }
+		answers, err := eachOf(e.parts, func(part llm.Request) (llm.Answer, error) { return work.Stream(ctx, part, silent) })
+		if err != nil {
+			return llm.Answer{}, err
+		}
+		last = s.joining(e, answers)
+	}
+	return work.Stream(ctx, last, to) //nolint:wrapcheck // the adapter says what was attempted
+}
+
+// eachOf asks about parts, one after the other.
+func eachOf(parts []llm.Request, ask func(llm.Request) (llm.Answer, error)) ([]llm.Answer, error) {
+	answers := make([]llm.Answer, len(parts))
+	for i, part := range parts {
+		answer, err := ask(part)
+		if err != nil {
+			return nil, err
+		}
+		answers[i] = answer
+	}
+	return answers, nil
+}
+
+// joining asks for one answer made of several.
+func (s *Recordings) joining(e errand, answers []llm.Answer) llm.Request {
+	texts := make([]string, len(answers))
+	for i, answer := range answers {
+		texts[i] = strings.TrimSpace(cutBytes(answer.Text, s.joinedBytes(len(answers))))
+	}
+	return e.join(texts)
 }
 
 // cutTo is the first so many characters.

@@ -16,6 +16,7 @@ var prefixes = map[Door][]string{
 	DoorToken:   {"/api/v1/"},
 	DoorUpload:  {"/api/v1/"},
 	DoorPaid:    {"/api/v1/"},
+	DoorAnswer:  {"/api/v1/"},
 	DoorAccount: {"/api/"},
 }
 
@@ -43,17 +44,20 @@ func (t *Table) check(row Row) {
 	if row.Door == DoorPublic && row.Reason == "" {
 		fail("a public row says why it asks for no credential")
 	}
-	if row.Weighs != "" && (row.Door != DoorToken && row.Door != DoorPaid || safe) {
+	if row.Weighs != "" && (row.Door != DoorToken && row.Door != DoorPaid && row.Door != DoorAnswer || safe) {
 		fail("only a token or paid row with a body can be weighed")
 	}
-	if spends := row.Price != (budgets.Price{}); spends != (row.Door == DoorPaid || row.Later) || row.Door == DoorUpload && !row.Later {
+	if spends := row.Price != (budgets.Price{}); spends != (row.Door == DoorPaid || row.Door == DoorAnswer || row.Later) || row.Door == DoorUpload && !row.Later {
 		fail("a paid row and an upload name their price, others only as Later")
 	}
 	if row.Administers != (auth.Verb{}) && (row.Door != DoorToken || row.Category != auth.CategoryWrite) {
 		fail("a row of administration is a token row that is counted as writing")
 	}
-	if row.Category == auth.CategoryProcess && row.Door != DoorPaid {
+	if row.Category == auth.CategoryProcess && row.Door != DoorPaid && row.Door != DoorAnswer {
 		fail("a row that starts paid work is a paid row")
+	}
+	if row.Streams != (row.Door == DoorAnswer) || row.Streams && (safe || row.Category != auth.CategoryProcess) {
+		fail("a row that streams is an answer row, which changes something at a provider")
 	}
 	if row.Uncounted && row.Door != DoorPublic {
 		fail("only public rows may be uncounted")

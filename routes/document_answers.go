@@ -64,6 +64,9 @@ type IgnoredOnUpload struct {
 
 // addAnswers describes the successes of a row; the first type of a OneOf has the example.
 func addAnswers(context openapi.OperationContext, row Row) error {
+	if row.Streams {
+		context.AddRespStructure(nil, openapi.WithHTTPStatus(http.StatusOK), openapi.WithContentType("text/event-stream"))
+	}
 	for _, status := range slices.Sorted(maps.Keys(row.Operation.Answers)) {
 		switch answer := row.Operation.Answers[status].(type) {
 		case Nothing:
@@ -123,11 +126,14 @@ func doorRefusals(row Row) []problems.Kind {
 	if row.Door != DoorUpload && !row.LongAnswer {
 		kinds = append(kinds, problems.Timeout)
 	}
-	if row.Door == DoorPaid {
+	if row.Door == DoorPaid || row.Door == DoorAnswer {
 		kinds = append(kinds, problems.BudgetExceeded)
 	}
 	if row.AwaitsModel {
 		kinds = append(kinds, problems.ProviderFailed, problems.ProviderUnavailable, problems.ProviderTimeout, problems.ModelUnavailable)
+	}
+	if row.Streams {
+		kinds = append(kinds, problems.StreamLimitReached, problems.StreamSlotLost, problems.FirstByteTimeout, problems.IdleTimeout, problems.TotalTimeout)
 	}
 	if hasBody(row) {
 		kinds = append(kinds, problems.RequestTimeout, problems.StorageFull)

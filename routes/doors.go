@@ -146,7 +146,7 @@ func (t *Table) entered(row Row, guarded echo.HandlerFunc) echo.HandlerFunc {
 		if !timed {
 			return guarded(c)
 		}
-		return t.timed(c, body, whole, guarded)
+		return t.timed(c, row, body, whole, guarded)
 	}
 }
 
@@ -159,12 +159,15 @@ func (t *Table) timeOf(row Row) time.Duration {
 }
 
 // timed gives a row its time. Whoever runs out of it without a problem of its own answers 503.
-func (t *Table) timed(c echo.Context, body *bodyReader, whole time.Duration, guarded echo.HandlerFunc) error {
+func (t *Table) timed(c echo.Context, row Row, body *bodyReader, whole time.Duration, guarded echo.HandlerFunc) error {
 	untimed := c.Request()
 	ctx, cancel := context.WithTimeout(untimed.Context(), whole)
 	defer cancel()
 	if body != nil {
 		body.deadline, _ = ctx.Deadline()
+	}
+	if row.Streams {
+		c.Set(untimedKey, untimed)
 	}
 	c.SetRequest(untimed.WithContext(ctx))
 	defer c.SetRequest(untimed)

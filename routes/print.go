@@ -32,6 +32,8 @@ type shownRow struct {
 	SpendsLater bool   `json:"spends_later,omitempty"`
 	// Idempotent rows work a request with an Idempotency-Key once.
 	Idempotent bool `json:"idempotent,omitempty"`
+	// Streams says what bounds a stream of the row; empty for rows that stream nothing.
+	Streams string `json:"streams,omitempty"`
 	// Administers is the verb that the caller's role must have; empty for rows that are not of administration.
 	Administers string `json:"administers,omitempty"`
 }
@@ -53,7 +55,7 @@ func (t *Table) WriteText(w io.Writer) error {
 	fmt.Fprintf(&text, "every answer 401: %s\n\n", shown(t.guard.Stacked(limits.AuthFailures), "guard"))
 	columns := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
 	for _, row := range t.rows {
-		r := show(row)
+		r := t.show(row)
 		fmt.Fprintf(columns, "%s\t%s\t%s\tscopes=%s\tcategory=%s\tbody=%d\t%s\n",
 			r.Method, r.Path, r.Door, dash(strings.Join(r.Scopes, ",")), dash(string(r.Category)), r.BodyBytes, r.Enter)
 		switch {
@@ -61,6 +63,9 @@ func (t *Table) WriteText(w io.Writer) error {
 			fmt.Fprintf(columns, "\t  can start paid work, %s, and is never refused for money\n", r.Spends)
 		case r.Spends != "":
 			fmt.Fprintf(columns, "\t  spends, %s: 402 when nothing is left\n", r.Spends)
+		}
+		if r.Streams != "" {
+			fmt.Fprintf(columns, "\t  streams: %s\n", r.Streams)
 		}
 		if r.Administers != "" {
 			fmt.Fprintf(columns, "\t  administration, %s: 403 for roles without the verb and tokens without the mark\n", r.Administers)
@@ -91,7 +96,7 @@ func (t *Table) WriteText(w io.Writer) error {
 func (t *Table) WriteJSON(w io.Writer) error {
 	rows := make([]shownRow, 0, len(t.rows))
 	for _, row := range t.rows {
-		rows = append(rows, show(row))
+		rows = append(rows, t.show(row))
 	}
 	encoder := json.NewEncoder(w)
 	encoder.SetIndent("", "  ")
@@ -101,11 +106,14 @@ func (t *Table) WriteJSON(w io.Writer) error {
 	return nil
 }
 
-func show(row Row) shownRow {
+func (t *Table) show(row Row) shownRow {
 	r := shownRow{
 		Method: row.Method, Path: row.Path, Door: row.Door, Category: row.Category,
 		Scopes: []string{}, Limits: []shownLimit{}, BodyBytes: row.Body, Enter: enter(row), Weighs: row.Weighs, Idempotent: row.Idempotent,
 		Spends: row.Price.Name(), SpendsLater: row.Later, Administers: row.Administers.Name(),
+	}
+	if row.Streams {
+		r.Streams = t.streamGuard()
 	}
 	for _, scope := range row.Scopes {
 		r.Scopes = append(r.Scopes, scope.Name())
@@ -126,7 +134,7 @@ func enter(row Row) string {
 		return "anyone: " + row.Reason
 	case DoorAccount:
 		return "a session; a full token where API_TOKENS_MANAGE_BY_TOKEN is on"
-	case DoorToken, DoorUpload, DoorPaid:
+	case DoorToken, DoorUpload, DoorPaid, DoorAnswer:
 		if row.Scopes[0] == auth.AnyToken {
 			return "any valid token or session"
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/stenometer/stenometer/budgets"
 	"github.com/stenometer/stenometer/idempotency"
 	"github.com/stenometer/stenometer/limits"
+	"github.com/stenometer/stenometer/streams"
 )
 
 // Door is how a row is entered.
@@ -25,6 +26,7 @@ const (
 	DoorToken   Door = "token"
 	DoorUpload  Door = "upload"
 	DoorPaid    Door = "paid"
+	DoorAnswer  Door = "answer"
 	DoorAccount Door = "account"
 )
 
@@ -80,6 +82,8 @@ type Options struct {
 	Keys *idempotency.Keys
 	// Purses open those of callers; the zero value in tables of which no handler is called.
 	Purses budgets.Purses
+	// Streams are those that Answer rows open; nil in tables of which no handler is called.
+	Streams *streams.Streams
 	// Dry replaces each row's handler by one that answers 204 with X-Reached, behind the same guards: the probe
 	// walks such a table.
 	Dry bool
@@ -112,6 +116,8 @@ type Row struct {
 	Later bool
 	// AwaitsModel rows answer when a model has: they may take Timeouts.Model.
 	AwaitsModel bool
+	// Streams is true of rows that can answer with a stream, in one of the organization's slots and by its clocks.
+	Streams bool
 	// LongAnswer rows may answer for longer than Timeouts.Handler; a client that takes nothing is still cut off.
 	LongAnswer bool
 	// Weighs is the member of the body whose distinct ids are the request's weight; empty for rows that weigh one.
@@ -134,6 +140,7 @@ type Table struct {
 	cors     *cors
 	keys     *idempotency.Keys
 	purses   budgets.Purses
+	streams  *streams.Streams
 	dry      bool
 	leaveOut func(row Row, guard echo.MiddlewareFunc) echo.MiddlewareFunc
 
@@ -152,7 +159,7 @@ type Table struct {
 func New(o Options) *Table {
 	t := &Table{
 		echo: echo.New(), guard: o.Guard, metrics: o.Metrics, logger: o.Logger, now: o.Now,
-		cors: newCORS(o.Origins), keys: o.Keys, purses: o.Purses, dry: o.Dry, leaveOut: o.leaveOut,
+		cors: newCORS(o.Origins), keys: o.Keys, purses: o.Purses, streams: o.Streams, dry: o.Dry, leaveOut: o.leaveOut,
 		bounds: o.Bounds, timeouts: o.Timeouts.withDefaults(),
 		literal: make(map[string][]string), shapes: make(map[string]string), declared: make(map[string]bool),
 		quiet: make(map[string]bool),

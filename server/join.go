@@ -26,6 +26,7 @@ import (
 	"github.com/stenometer/stenometer/recordings"
 	"github.com/stenometer/stenometer/routes"
 	"github.com/stenometer/stenometer/speech"
+	"github.com/stenometer/stenometer/streams"
 	"github.com/stenometer/stenometer/tokens"
 	tokenhandlers "github.com/stenometer/stenometer/tokens/handlers"
 	"github.com/stenometer/stenometer/web"
@@ -66,6 +67,10 @@ func (s *Server) join() error {
 	if err := s.joinJobs(); err != nil {
 		return err
 	}
+	s.streams, err = streams.New(streamOptions(s.config, limits.Slots{Leases: s.counts}, s.metrics, logger))
+	if err != nil {
+		return fmt.Errorf("joining the streams: %w", err)
+	}
 	if err := s.joinBudgets(engine.Describe(), writer.Describe()); err != nil {
 		return err
 	}
@@ -90,7 +95,7 @@ func (s *Server) join() error {
 	})
 	guard := auth.NewGuard(s.guardOptions(addresses))
 	options := tableOptions(s.config, guard, s.metrics, logger, s.now)
-	options.Keys, options.Purses = s.keys, s.budgets.Purses()
+	options.Keys, options.Purses, options.Streams = s.keys, s.budgets.Purses(), s.streams
 	s.table = routes.New(options)
 	described := openapi.New()
 	Declare(s.table, Parts{
@@ -276,6 +281,16 @@ func (s *Server) parts() []part {
 		{"the job queue", s.jobs.Start, s.jobs.Stop},
 		{"the recordings' sweep", always(s.recordings.Start), s.recordings.Stop},
 		{"the watch", s.watch.start, s.watch.stop},
+	}
+}
+
+func streamOptions(cfg *config.Config, slots streams.Slots, counted streams.Metrics, logger *slog.Logger) streams.Options {
+	return streams.Options{
+		Slots: slots, Places: cfg.StreamsPerOrg, Lease: cfg.StreamLease, Heartbeat: cfg.StreamHeartbeat,
+		Clocks: streams.Clocks{
+			FirstByte: cfg.StreamFirstByte, Idle: cfg.StreamIdle, Total: cfg.StreamTotal, ClientStall: cfg.StreamClientStall,
+		},
+		Metrics: counted, Logger: logger,
 	}
 }
 

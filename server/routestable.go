@@ -15,6 +15,7 @@ import (
 	"github.com/stenometer/stenometer/limits"
 	"github.com/stenometer/stenometer/metrics"
 	"github.com/stenometer/stenometer/routes"
+	"github.com/stenometer/stenometer/streams"
 	tokenhandlers "github.com/stenometer/stenometer/tokens/handlers"
 	"github.com/stenometer/stenometer/web"
 )
@@ -47,6 +48,7 @@ func table(cfg *config.Config, callers Callers, dry bool) *routes.Table {
 	})
 	options := tableOptions(cfg, guard, counted, logger, time.Now)
 	options.Dry = dry
+	options.Streams, _ = streams.New(streamOptions(cfg, nil, counted, logger)) // the configuration was checked: it makes some
 	declared := routes.New(options)
 	Declare(declared, Parts{
 		Health:   &health.API{},

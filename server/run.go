@@ -195,6 +195,7 @@ func (r *Running) stop(cfg *config.Config, program Program, web *http.Server, s 
 	working := make(chan error, 1)
 	if s != nil {
 		s.watch.stopping()
+		s.streams.Stop()
 		go func() { working <- s.jobs.Stop(ctx) }()
 	} else {
 		working <- nil

@@ -26,6 +26,7 @@ import (
 	"github.com/stenometer/stenometer/orgs"
 	"github.com/stenometer/stenometer/recordings"
 	"github.com/stenometer/stenometer/routes"
+	"github.com/stenometer/stenometer/streams"
 	"github.com/stenometer/stenometer/tokens"
 )
 
@@ -65,6 +66,7 @@ type Server struct {
 	recordings *recordings.Recordings
 	keys       *idempotency.Keys
 	budgets    *budgets.Budgets
+	streams    *streams.Streams
 	table      *routes.Table
 	watch      *watch
 

@@ -11,6 +11,7 @@ import (
 	"github.com/stenometer/stenometer/problems"
 	"github.com/stenometer/stenometer/recordings"
 	"github.com/stenometer/stenometer/routes"
+	"github.com/stenometer/stenometer/streams"
 )
 
 type chatTurn struct {
@@ -22,6 +23,7 @@ type chatRequest struct {
 	Message             *string    `json:"message" description:"The question. It must be given, after the recording was found to have a transcript."`
 	ConversationHistory []chatTurn `json:"conversation_history" nullable:"true" description:"At most 200 turns, the oldest first: the server keeps no conversation."`
 	WithSources         *bool      `json:"with_sources" description:"Asks where in the transcript the answer stands."`
+	Stream              *bool      `json:"stream" description:"Asks for the answer while it is written, as server-sent events."`
 }
 
 type chatSource struct {
@@ -40,19 +42,32 @@ type chatReply struct {
 	LeftOut  *string      `json:"left_out" description:"What of a long transcript no model has seen; null for nothing. The response ends with it too."`
 }
 
+// chatDelta and chatSources are the events of a streamed answer.
+type chatDelta struct {
+	Delta string `json:"delta"`
+}
+
+type chatSources struct {
+	Sources []chatSource `json:"sources"`
+}
+
 func chatOperation() routes.Operation {
 	return routes.Operation{
 		Summary: "Ask a question about a recording", Group: routes.GroupProcessing, Request: exampleChatRequest(),
 		Notes: "The request waits for the model, which is given the transcript and the caller's notes. With `with_sources` the response has numbers, " +
 			"`[1]`, and `sources` has what each stands for; `verified` is true where the segment holds the quote. A plain transcript has no sources. " +
 			"Message and history together have a bound, `AI_MAX_INPUT_CHARS`, beyond which the answer is 413. " +
-			"For a token without the scope `read` no model is asked, and `response` is null.",
+			"For a token without the scope `read` no model is asked, and `response` is null. " +
+			"With `stream` the answer is `text/event-stream`: events `{\"delta\": \"…\"}`, which joined are the response; with `with_sources` then one " +
+			"`{\"sources\": […]}`; then `{\"end_of_stream\": true}`. A failure before the first byte is an ordinary refusal; afterwards it is the last " +
+			"event, `{\"error\": \"…\", \"code\": \"…\"}`, and no end follows. Lines that begin with a colon are heartbeats. " +
+			"A stream cannot be kept: with `Idempotency-Key` it is 400.",
 		Answers:  routes.Answers{http.StatusOK: exampleChatReply()},
 		Refusals: []problems.Kind{problems.InvalidParameter, problems.InvalidState},
 	}
 }
 
-func (a *API) chat(c echo.Context, p auth.Principal, purse budgets.Purse) error {
+func (a *API) chat(c echo.Context, p auth.Principal, purse budgets.Purse, opener streams.Opener) error {
 	id, err := routes.IDParam(c, "recording")
 	if err != nil {
 		return err
@@ -67,6 +82,12 @@ func (a *API) chat(c echo.Context, p auth.Principal, purse budgets.Purse) error 
 	}
 	for _, turn := range body.ConversationHistory {
 		asked.History = append(asked.History, recordings.Turn{Role: turn.Role, Content: turn.Content})
+	}
+	if body.Stream != nil && *body.Stream {
+		return a.recordings.ChatStream(c.Request().Context(), p, purse, opener, id, asked, recordings.ChatFrames{
+			Delta:   func(text string) any { return chatDelta{text} },
+			Sources: func(sources []citations.Source) any { return chatSources{chatSourcesOf(sources)} },
+		})
 	}
 	reply, err := a.recordings.Chat(c.Request().Context(), p, purse, id, asked)
 	if err != nil {

@@ -27,16 +27,27 @@ type Source struct {
 // Resolve puts numbers in the place of the citations [S12 "quote"] of a text, in the order of their first use; the
 // same segment with the same quote has the same number again.
 func Resolve(text string, passages []llm.Passage) (shown string, sources []Source) {
+	r := newResolver(passages)
+	shown = r.resolve(text)
+	return shown, r.sources
+}
+
+func newResolver(passages []llm.Passage) resolver {
 	r := resolver{passages: map[string]*passage{}, numbers: map[cited]int{}}
 	for i := range passages {
 		r.passages[strconv.Itoa(passages[i].Index)] = &passage{Passage: passages[i]}
 	}
+	return r
+}
+
+// resolve goes on with the numbers of what it has resolved before.
+func (r *resolver) resolve(text string) string {
 	var out strings.Builder
 	for {
 		before, c, rest, found := next(text)
 		out.WriteString(before)
 		if !found {
-			return out.String(), r.sources
+			return out.String()
 		}
 		if n := r.number(c); n > 0 {
 			out.WriteString("[" + strconv.Itoa(n) + "]")
