@@ -20,6 +20,7 @@ import (
 	"github.com/stenometer/stenometer/idempotency"
 	"github.com/stenometer/stenometer/limits"
 	"github.com/stenometer/stenometer/routes"
+	"github.com/stenometer/stenometer/streams"
 )
 
 // house is a small server: a table of every door, real limits, and tokens and sessions of two accounts.
@@ -46,6 +47,7 @@ type plan struct {
 	origins             []string
 	declare             func(*routes.Table, *house)
 	keys                *idempotency.Keys
+	streams             *streams.Streams
 }
 
 type lockedBuffer struct {
@@ -103,7 +105,7 @@ func open(t testing.TB, p plan) *house {
 	h.table = routes.New(routes.Options{
 		Guard: h.guard, Bounds: routes.Bounds{Upload: 1 << 20}, Timeouts: p.timeouts, Origins: p.origins,
 		Metrics: noMetrics{}, Logger: slog.New(slog.NewJSONHandler(h.log, nil)), Now: time.Now, Keys: p.keys,
-		Purses: pursesFor(t),
+		Purses: pursesFor(t), Streams: p.streams,
 	})
 	if p.declare == nil {
 		p.declare = declareAll
@@ -130,6 +132,8 @@ func declareAll(t *routes.Table, h *house) {
 	t.Token("GET", "/api/v1/recordings/:recording/status", auth.Read, fine, said, routes.InPlaceOfRead(limits.Status))
 	t.Paid("POST", "/api/v1/recordings/:recording/transcribe", auth.Process, budgets.Transcription,
 		func(c echo.Context, p auth.Principal, _ budgets.Purse) error { return fine(c, p) }, said)
+	t.Answer("POST", "/api/v1/recordings/:recording/chat", auth.Process, budgets.Text,
+		func(c echo.Context, p auth.Principal, _ budgets.Purse, _ streams.Opener) error { return fine(c, p) }, said)
 	t.Token("GET", "/api/v1/users/me", auth.AnyToken, fine, said)
 	t.Token("GET", "/api/v1/limits", auth.AnyToken, func(c echo.Context, _ auth.Principal) error { return h.showLimits(c) }, said)
 	t.Upload("POST", "/api/v1/recordings/upload", auth.Upload, routes.MaxUpload, budgets.Later(budgets.Transcription),

@@ -15,6 +15,7 @@ import (
 	"github.com/stenometer/stenometer/budgets"
 	"github.com/stenometer/stenometer/limits"
 	"github.com/stenometer/stenometer/routes"
+	"github.com/stenometer/stenometer/streams"
 )
 
 func fine(c echo.Context, _ auth.Principal) error { return c.NoContent(204) }
@@ -25,6 +26,7 @@ func open204(c echo.Context) error { return c.NoContent(204) }
 func TestABadRowStopsTheStart(t *testing.T) {
 	t.Parallel()
 	upload := func(echo.Context, auth.Principal, io.Reader) error { return nil }
+	stream := func(echo.Context, auth.Principal, budgets.Purse, streams.Opener) error { return nil }
 	for name, declare := range map[string]func(*routes.Table){
 		"empty scope": func(t *routes.Table) { t.Token("GET", "/api/v1/x", auth.Scope{}, fine, said) },
 		"declared twice": func(t *routes.Table) {
@@ -53,8 +55,11 @@ func TestABadRowStopsTheStart(t *testing.T) {
 		"no bound": func(t *routes.Table) {
 			t.Upload("POST", "/api/v1/x", auth.Upload, 0, budgets.Later(budgets.Transcription), upload, said)
 		},
-		"unknown method":  func(t *routes.Table) { t.Token("FETCH", "/api/v1/x", auth.Write, fine, said) },
-		"HEAD of its own": func(t *routes.Table) { t.Token("HEAD", "/api/v1/x", auth.Read, fine, said) },
+		"stream of a GET":       func(t *routes.Table) { t.Answer("GET", "/api/v1/x", auth.Process, budgets.Text, stream, said) },
+		"stream of a write row": func(t *routes.Table) { t.Answer("POST", "/api/v1/x", auth.Write, budgets.Text, stream, said) },
+		"stream of no price":    func(t *routes.Table) { t.Answer("POST", "/api/v1/x", auth.Process, budgets.Price{}, stream, said) },
+		"unknown method":        func(t *routes.Table) { t.Token("FETCH", "/api/v1/x", auth.Write, fine, said) },
+		"HEAD of its own":       func(t *routes.Table) { t.Token("HEAD", "/api/v1/x", auth.Read, fine, said) },
 		"limit without figure": func(t *routes.Table) {
 			t.Token("GET", "/api/v1/x", auth.Read, fine, said, routes.Limit(&limits.Plan{}))
 		},
