@@ -53,7 +53,7 @@ type exhaustedLimit struct {
 	Name          string `json:"name"`
 	Scope         string `json:"scope"`
 	Limit         int64  `json:"limit"`
-	WindowSeconds int64  `json:"window_seconds"`
+	WindowSeconds *int64 `json:"window_seconds,omitempty" description:"Absent of a limit of what is open at once."`
 }
 
 // IgnoredOnUpload is what an upload named and the account has not: passed over, or with strict the reason of the refusal.
