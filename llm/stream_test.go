@@ -106,6 +106,11 @@ func TestStreamThatBreaksOffIsNotAskedForAgain(t *testing.T) {
 		kind   llm.Kind
 	}{
 		"cut off":         {func(reply *llmtest.Reply) { reply.Drop = true }, llm.Unreachable},
+		"ended without its end": {func(reply *llmtest.Reply) {
+			chunk := func(text string) string { return `data: {"choices":[{"delta":{"content":"` + text + `"}}]}` + "\n\n" }
+			*reply = llmtest.Sends(chunk("Grace ") + chunk("sent ") + chunk("it"))
+			reply.Headers = map[string]string{"Content-Type": "text/event-stream"}
+		}, llm.Unreachable},
 		"an error inside": {func(reply *llmtest.Reply) { reply.Breaks = true }, llm.ServiceFault},
 	} {
 		t.Run(name, func(t *testing.T) {

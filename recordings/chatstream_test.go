@@ -74,7 +74,7 @@ func TestChatStreamIsTheAnswer(t *testing.T) {
 		r, model := newTextRig(t, url, "", func(s *settings) { s.recordings.TextBounds.PartChars, s.recordings.TextBounds.MaxParts = 1000, 2 })
 		model.Always(func(call llmtest.Call) llmtest.Reply {
 			if call.Cap() == chatCap {
-				return llmtest.Says(`All of it [S0 "the garden"], and [S0 "the garden"] again.`)
+				return llmtest.Says(`All of it [S0 "the garden"], again [S0 "the garden"] and [S0`)
 			}
 			return llmtest.Says("Found here.")
 		})

@@ -60,7 +60,9 @@ func waiting(ctx context.Context, out *streams.Sink) error {
 // post sends a request over the network and gives the answer with its body unread.
 func (h *house) post(t *testing.T, token, text string, changes ...change) *http.Response {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, h.serve().URL+"/api/v1/recordings/1/chat", strings.NewReader(text))
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	t.Cleanup(cancel)
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, h.serve().URL+"/api/v1/recordings/1/chat", strings.NewReader(text))
 	if err != nil {
 		t.Fatal(err)
 	}
