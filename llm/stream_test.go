@@ -105,7 +105,7 @@ func TestStreamThatBreaksOffIsNotAskedForAgain(t *testing.T) {
 		change func(*llmtest.Reply)
 		kind   llm.Kind
 	}{
-		"cut off":         {func(reply *llmtest.Reply) { reply.Drop = true }, llm.Unreachable},
+		"cut off": {func(reply *llmtest.Reply) { reply.Drop = true }, llm.Unreachable},
 		"ended without its end": {func(reply *llmtest.Reply) {
 			chunk := func(text string) string { return `data: {"choices":[{"delta":{"content":"` + text + `"}}]}` + "\n\n" }
 			*reply = llmtest.Sends(chunk("Grace ") + chunk("sent ") + chunk("it"))

@@ -169,7 +169,7 @@ func TestAStreamHasItsGuards(t *testing.T) {
 		}
 		response := h.post(t, c.token, "stream", change)
 		if text := read(t, response); response.StatusCode != c.status || !strings.Contains(text, `"code":"`+c.code+`"`) {
-			t.Errorf("answered %d %s, want %d %s", response.StatusCode, text, c.status, c.code)
+			t.Errorf("answered %d %s, want %d %s: %s", response.StatusCode, text, c.status, c.code, h.log)
 		}
 	}
 }
