@@ -41,11 +41,13 @@ const (
 	ExtractingEvents    Operation = "event_extraction"
 	IdentifyingSpeakers Operation = "speaker_identification"
 	Chatting            Operation = "chat"
+	Inquiring           Operation = "inquire"
+	Completing          Operation = "completion"
 )
 
 // Operations lists every operation.
 func Operations() []Operation {
-	return []Operation{Transcribing, Summarizing, Titling, ExtractingEvents, IdentifyingSpeakers, Chatting}
+	return []Operation{Transcribing, Summarizing, Titling, ExtractingEvents, IdentifyingSpeakers, Chatting, Inquiring, Completing}
 }
 
 // Work is what a provider is to be asked for at most.

@@ -59,6 +59,7 @@ var broken = map[string][]string{
 	"stream-of-no-time":                    {"AI_STREAM_IDLE_TIMEOUT_SECONDS=\"0\": must be 0.1 to 3600 seconds"},
 	"hold-of-nothing":                      {"BUDGET_HOLD_SECONDS=\"0\": must be 0.3 to 600 seconds"},
 	"changes-settle-never":                 {"RECORDING_CHANGES_SETTLE_MILLISECONDS=\"0\": must be 10 to 60000 milliseconds"},
+	"text-models-nameless":                 {"TEXT_MODELS_ALLOWED=\"big,,small\": must be at most 100 names"},
 	"public-sharing-word":                  {"ENABLE_PUBLIC_SHARING=\"sometimes\": must be true or false"},
 	"audio-redirect-word":                  {"AUDIO_REDIRECT=\"302\": must be true or false"},
 	"tombstones-for-ever":                  {"RECORDING_TOMBSTONE_DAYS=\"3651\": must be 0.001 to 3650 days"},
@@ -148,7 +149,7 @@ func TestEveryBrokenFileIsTested(t *testing.T) {
 // Each variable that takes no free text refuses text: none of them falls back to its default.
 func TestNoSettingFallsBackToItsDefault(t *testing.T) {
 	t.Parallel()
-	free := map[string]bool{"DATA_DIR": true, "TRANSCRIPTION_MODEL": true, "TEXT_MODEL_NAME": true, "PRICES_FILE": true, "SECRET_KEY": true, "TRANSCRIPTION_API_KEY": true, "TEXT_MODEL_API_KEY": true}
+	free := map[string]bool{"DATA_DIR": true, "TRANSCRIPTION_MODEL": true, "TEXT_MODEL_NAME": true, "TEXT_MODELS_ALLOWED": true, "PRICES_FILE": true, "SECRET_KEY": true, "TRANSCRIPTION_API_KEY": true, "TEXT_MODEL_API_KEY": true}
 	for _, setting := range config.Settings() {
 		if free[setting.Name] {
 			continue

@@ -100,6 +100,20 @@ type Config struct {
 	StreamLease       time.Duration `env:"AI_STREAM_LEASE_SECONDS" default:"30" rule:"0.3..600" doc:"How long a stream counts as in flight after its process died."`
 	StreamHeartbeat   time.Duration `env:"AI_STREAM_HEARTBEAT_SECONDS" default:"15" rule:"0.1..300" doc:"The silence after which a stream sends a comment, so that proxies keep its connection."`
 
+	InquireMode       bool          `env:"ENABLE_INQUIRE_MODE" default:"false" doc:"Whether questions may be asked about many recordings at once."`
+	InquireAgent      bool          `env:"ENABLE_INQUIRE_AGENT" default:"false" doc:"Whether the text model may look things up for such a question, in several calls."`
+	AgentSteps        int           `env:"INQUIRE_AGENT_MAX_STEPS" default:"8" rule:"0..100" doc:"The most calls to the text model for one such question, the closing answer included; with 0 none is made and the question refused."`
+	AgentToolCalls    int           `env:"INQUIRE_AGENT_MAX_TOOL_CALLS" default:"16" rule:"0..1000" doc:"The most look-ups for one question; with 0 it is answered without any."`
+	AgentTimeout      time.Duration `env:"INQUIRE_AGENT_TIMEOUT_SECONDS" default:"120" rule:"0.1..3600" doc:"When the model is asked for its closing answer at the latest."`
+	AgentResultTokens int           `env:"INQUIRE_AGENT_TOOL_RESULT_TOKENS" default:"4000" rule:"500..100000" doc:"The most that the model is told of one look-up, by four characters a token."`
+	AgentContext      int           `env:"INQUIRE_CONTEXT_BUDGET_TOKENS" default:"24000" rule:"4000..1000000" doc:"The most that one of these calls may send, by four characters a token; older look-ups are folded up to stay below."`
+	AgentToolMode     string        `env:"INQUIRE_AGENT_TOOL_MODE" default:"auto" rule:"auto|native|prompt" doc:"How the model asks for a look-up: by the tools of its interface, in plain text, or by tools until its service refuses them."`
+	AgentSummaries    bool          `env:"INQUIRE_DEFAULT_ALLOW_SUMMARIES" default:"true" doc:"Whether the model may look up summaries."`
+	AgentNotes        bool          `env:"INQUIRE_DEFAULT_ALLOW_NOTES" default:"false" doc:"Whether it may look up the caller's own notes."`
+
+	TextModelsAllowed []string      `env:"TEXT_MODELS_ALLOWED" rule:"models" derived:"TEXT_MODEL_NAME alone" doc:"Further models of the same service, separated by commas, that clients of /v1 may name."`
+	SyncAudioMax      time.Duration `env:"SYNC_AUDIO_MAX_SECONDS" default:"600" rule:"0..86400" doc:"The longest recording that /v1/audio/transcriptions takes while its caller waits; 0 takes none."`
+
 	MonthlyBudget Dollars       `env:"AI_MONTHLY_BUDGET_USD" doc:"What each organization without a budget of its own may spend on models in a month."`
 	PricesFile    string        `env:"PRICES_FILE" rule:"file" doc:"A file of prices that count before those that are built in."`
 	HoldLease     time.Duration `env:"BUDGET_HOLD_SECONDS" default:"30" rule:"0.3..600" doc:"How long money that was kept back for a call stays so after its process died. What was not sent is given back then, a call that was is charged in full."`

@@ -67,13 +67,20 @@ func setField(field reflect.Value, setting Setting, text string) (err error) {
 	case *[]netip.Prefix:
 		*value, err = parseNetworks(text)
 	case *[]string:
-		*value, err = parseOrigins(text)
+		*value, err = parseList(setting.rule, text)
 	case *slog.Level:
 		if text, err = parseText(setting.rule, strings.ToLower(text)); err == nil {
 			err = value.UnmarshalText([]byte(text))
 		}
 	}
 	return err
+}
+
+func parseList(rule, text string) ([]string, error) {
+	if rule == "origins" {
+		return parseOrigins(text)
+	}
+	return parseModels(text)
 }
 
 func parseInt(setting Setting, text string) (int, error) {

@@ -35,6 +35,7 @@ var textRules = map[string]textRule{
 	"http":           {"an address that begins with http:// or https://, without query or fragment", parseHTTP},
 	"api-key":        {"printable ASCII without spaces", parseAPIKey},
 	"model":          {"at most 200 printable characters", parseModel},
+	"models":         {"at most 100 names of at most 200 printable characters each, separated by commas", nil},
 }
 
 // later are words that this version does not have and a later one does.
@@ -181,4 +182,20 @@ func parseModel(text string) (string, error) {
 func oneOf(rule string) string {
 	words := strings.Split(rule, "|")
 	return strings.Join(words[:len(words)-1], ", ") + " or " + words[len(words)-1]
+}
+
+// maxModels is more than anybody offers.
+const maxModels = 100
+
+// parseModels reads names of models, separated by commas: a name may have a space in it.
+func parseModels(text string) ([]string, error) {
+	var names []string
+	for _, part := range strings.Split(text, ",") {
+		name, err := parseModel(strings.TrimSpace(part))
+		if err != nil || name == "" || len(names) == maxModels {
+			return nil, errAllowed
+		}
+		names = append(names, name)
+	}
+	return names, nil
 }

@@ -41,7 +41,7 @@ func TestContentMayComeInParts(t *testing.T) {
 	r := newRig(t, nil)
 	r.model.Script(llmtest.Sends(`{"model":"m","choices":[{"finish_reason":"length","message":{"content":[{"type":"text","text":"One, "},{"type":"text","text":"two."}]}}]}`))
 	answer, err := r.ask(request(prompt))
-	if err != nil || answer != (llm.Answer{Text: "One, two.", Model: "m", Cut: true}) {
+	if err != nil || answer.Text != "One, two." || answer.Model != "m" || !answer.Cut {
 		t.Errorf("got %+v, %v", answer, err)
 	}
 }

@@ -6,6 +6,7 @@ package llm
 
 import (
 	"context"
+	"encoding/json"
 
 	"github.com/stenometer/stenometer/budgets"
 )
@@ -42,18 +43,34 @@ func (d Description) Does(operation budgets.Operation) bool {
 // Role is who says a message.
 type Role string
 
-// The roles. Only our own prompts have System.
+// The roles. Only our own prompts, and clients that bring all of a conversation, have System.
 const (
 	System    Role = "system"
 	User      Role = "user"
 	Assistant Role = "assistant"
+	// ToolResult is what came of a ToolCall.
+	ToolResult Role = "tool"
 )
 
 // Message is one turn of what a model reads.
 type Message struct {
 	Role Role
 	Text string
+	// Calls is what an Assistant asked for in this turn.
+	Calls []ToolCall
+	// CallID is the ToolCall that a ToolResult answers.
+	CallID string
 }
+
+// Tool is a function that a model may ask for.
+type Tool struct {
+	Name, Description string
+	// Parameters is the JSON schema of its arguments.
+	Parameters json.RawMessage
+}
+
+// ToolCall is a function that a model asks for. Arguments are as the model wrote them, which may be no JSON.
+type ToolCall struct{ ID, Name, Arguments string }
 
 // Request is what a model is asked.
 type Request struct {
@@ -66,6 +83,13 @@ type Request struct {
 	JSON bool
 	// plainly asks for JSON in words alone, of a server that has no mode for it.
 	plainly bool
+	// Tools are what the model may ask for instead of an answer; none where it may not.
+	Tools []Tool
+	// Further are members of the provider's request as the caller sent them: sampling, response_format, tool_choice. What
+	// the adapter sets itself it sets after them.
+	Further map[string]json.RawMessage
+	// Verbatim passes the answer on as the model wrote it, to callers that show it themselves. Otherwise it is cleaned.
+	Verbatim bool
 	// Material is what the messages were made of, for engines that read no prompts.
 	Material Material
 }
@@ -97,6 +121,8 @@ type Completion struct {
 	Reported *budgets.Measure
 	// Cut is true when the model stopped at the cap.
 	Cut bool
+	// Calls is what the model asks for, beside or instead of a text.
+	Calls []ToolCall
 }
 
 // Answer is a completion that is fit to show.
@@ -104,4 +130,8 @@ type Answer struct {
 	Text  string
 	Model string
 	Cut   bool
+	// Calls is what the model asks for; there may be no text then.
+	Calls []ToolCall
+	// Used is what the call was charged for.
+	Used budgets.Measure
 }
