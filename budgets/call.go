@@ -90,6 +90,7 @@ func (h *Hold) Settle(ctx context.Context, outcome Outcome, reported *Measure, e
 	if reported != nil && reported.plausible() && within(reported.amount(h.price), h.row.Call) {
 		used, source = *reported, Reported
 	}
+	h.used = used
 	charged := least(used.amount(h.price), h.row.Call)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
 	defer cancel()

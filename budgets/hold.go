@@ -25,6 +25,7 @@ type Hold struct {
 	budgets *Budgets
 	row     models.BudgetHold
 	price   price
+	used    Measure // of the call that was settled last
 	cancel  context.CancelCauseFunc
 	renewal sync.WaitGroup
 }
@@ -67,6 +68,9 @@ func (p Purse) Hold(ctx context.Context, work Work) (context.Context, *Hold, err
 	hold.renewal.Go(func() { b.renew(ctx, id, hold.cancel) })
 	return ctx, hold, nil
 }
+
+// Used is what the call was settled at that was settled last.
+func (h *Hold) Used() Measure { return h.used }
 
 func orNone(id int64) *int64 {
 	if id == 0 {

@@ -55,12 +55,22 @@ func NewAdapter(engine Engine, o AdapterOptions) *Adapter {
 // Describe is the engine's description.
 func (a *Adapter) Describe() Description { return a.engine.Describe() }
 
+// For is the way to another model of the same service, which the operator allows by its name. What is embedded is one
+// model by any name.
+func (a *Adapter) For(model string) *Adapter {
+	service, several := a.engine.(interface{ named(model string) Engine })
+	if !several || model == a.Describe().Model {
+		return a
+	}
+	return &Adapter{service.named(model), a.AdapterOptions}
+}
+
 // Most is the most that calls can use, each attempted once: a further attempt finds what a refused one left, and is
 // held for on its own where that is too little.
 func (a *Adapter) Most(requests ...Request) budgets.Measure {
 	var most budgets.Measure
 	for _, request := range requests {
-		most.Input += tokensAtMost(request.Messages)
+		most.Input += tokensAtMost(request)
 		most.Output += int64(request.MaxTokens)
 	}
 	return most
@@ -151,7 +161,7 @@ func (a *Adapter) again(attempt int, completion Completion, err error, patience 
 	if !errors.As(err, &failure) || failure.permanent || attempt >= a.Attempts {
 		return 0, false
 	}
-	if completion.Text != "" || failure.Kind == TimedOut && failure.Status == 0 || failure.RetryAfter > patience {
+	if completion.Text != "" || len(completion.Calls) > 0 || failure.Kind == TimedOut && failure.Status == 0 || failure.RetryAfter > patience {
 		return 0, false
 	}
 	wait = a.Backoff

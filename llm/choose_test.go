@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"net/http"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -68,10 +69,8 @@ func TestRequestHasItsCap(t *testing.T) {
 		t.Errorf("the provider received %s at %s with %v", call.Model, call.Path, call.Header)
 	}
 	want := []llmtest.Message{{Role: "system", Content: "Be brief."}, {Role: "assistant", Content: "Yes?"}, {Role: "user", Content: prompt}}
-	for i, message := range call.Messages {
-		if len(call.Messages) != len(want) || message != want[i] {
-			t.Errorf("the provider received the messages %+v", call.Messages)
-		}
+	if !reflect.DeepEqual(call.Messages, want) {
+		t.Errorf("the provider received the messages %+v", call.Messages)
 	}
 }
 

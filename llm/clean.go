@@ -2,6 +2,7 @@ package llm
 
 import (
 	"cmp"
+	"encoding/json"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -14,21 +15,49 @@ const (
 )
 
 // answer makes a completion fit to show: valid, bounded text without control characters, without what the model only
-// thought, and without links that it made up. A completion of which nothing is left is an error.
+// thought, and without links that it made up. A completion of which nothing is left is an error. Verbatim it is only bounded.
 func (a *Adapter) answer(completion Completion, request Request) (Answer, error) {
-	text := withoutThoughts(plain(completion.Text))
-	cut := completion.Cut
+	text, cut := completion.Text, completion.Cut
+	if !request.Verbatim {
+		text = withoutThoughts(plain(text))
+	}
 	if len(text) > maxText {
 		text, cut = whole(text[:maxText]), true
 	}
-	text = fit(text, request)
+	if !request.Verbatim {
+		text = fit(text, request)
+	}
+	return a.answered(text, cut, completion, request)
+}
+
+// answered is an answer, unless there is nothing in it. Calls are one; where no tool was offered, there are none.
+func (a *Adapter) answered(text string, cut bool, completion Completion, request Request) (Answer, error) {
+	answer := Answer{Text: text, Model: cmp.Or(modelName(completion.Model), a.Describe().Model), Cut: cut}
+	if len(request.Tools) > 0 {
+		answer.Calls = fitCalls(completion.Calls, request)
+	}
 	switch {
-	case text != "":
-		return Answer{Text: text, Model: cmp.Or(modelName(completion.Model), a.Describe().Model), Cut: cut}, nil
+	case strings.TrimSpace(text) != "", len(answer.Calls) > 0, request.Verbatim && (text != "" || cut):
+		return answer, nil
 	case cut:
 		return Answer{}, unreadable("used up all of its tokens before there was any text")
 	}
 	return Answer{}, unreadable("is empty")
+}
+
+// fitCalls leaves in arguments only addresses that were given: what a look-up repeats of them would else make any address
+// one that was given.
+func fitCalls(calls []ToolCall, request Request) []ToolCall {
+	if request.Verbatim {
+		return calls
+	}
+	given := addressesIn(request.Messages)
+	for i, call := range calls {
+		if json.Valid([]byte(call.Arguments)) {
+			calls[i].Arguments = eachText(call.Arguments, func(text string) string { return given.only(plain(text)) })
+		}
+	}
+	return calls
 }
 
 // fit leaves of a text what may be shown, and of JSON each of its texts.

@@ -9,8 +9,8 @@ import (
 	"github.com/stenometer/stenometer/budgets"
 )
 
-// decode reads an answer. Members of another type than expected are taken as absent; an answer without a text is an
-// error, with the usage that it tells all the same.
+// decode reads an answer. Members of another type than expected are taken as absent; an answer without a
+// choice is an error, with the usage that it tells all the same.
 func decode(body []byte) (Completion, error) {
 	var form struct {
 		Model   loose           `json:"model"`
@@ -31,7 +31,12 @@ func decode(body []byte) (Completion, error) {
 	}
 	completion.Text = choice.Message.Content.text
 	completion.Cut = choice.FinishReason.text == "length"
-	if strings.TrimSpace(completion.Text) == "" && (choice.Message.Refusal.text != "" || choice.FinishReason.text == "content_filter") {
+	var asked calling
+	if err := asked.take(choice.Message.ToolCalls, true); err != nil {
+		return completion, err
+	}
+	asked.tell(&completion)
+	if len(completion.Calls) == 0 && strings.TrimSpace(completion.Text) == "" && (choice.Message.Refusal.text != "" || choice.FinishReason.text == "content_filter") {
 		return completion, permanent(Refused, 0, "The text model declined to answer")
 	}
 	return completion, nil
@@ -50,6 +55,8 @@ type choice struct {
 type said struct {
 	Content loose `json:"content"`
 	Refusal loose `json:"refusal"`
+	// ToolCalls are read on their own: what is wrong with them must not take the text along.
+	ToolCalls json.RawMessage `json:"tool_calls"`
 }
 
 // first is the first choice, the only one that was asked for.

@@ -58,7 +58,7 @@ func TestTokensAreHeldFromAbove(t *testing.T) {
 		strings.Repeat("Über ", 10):      40,
 		strings.Repeat("seven words", 9): 50,
 	} {
-		if got := tokensAtMost([]Message{{Text: text}}); got < least+messageTokens || got > int64(len(text))+messageTokens {
+		if got := tokensAtMost(Request{Messages: []Message{{Text: text}}}); got < least+messageTokens || got > int64(len(text))+messageTokens {
 			t.Errorf("%q is held as %d tokens; at least %d are wanted", text, got, least)
 		}
 	}

@@ -20,10 +20,29 @@ const (
 // What the embedded engine says itself. A reader must never take an extract for a summary that somebody wrote.
 const (
 	saysExtract = "This is an extract, made without a text model: the sentences of the transcript that share most with the others, as they were spoken."
-	saysMatches = "This answer was made without a text model. The passages of the transcript that match the question best, as they were spoken:"
-	saysVague   = "This answer was made without a text model, and the question holds no word to look for. The passages of the transcript that share most with the others, as they were spoken:"
-	saysNothing = "This answer was made without a text model, by looking for the words of the question. No passage of the transcript matches them."
 	saysSilence = "The transcript holds no words."
+)
+
+// says is what stands above quotes.
+type says struct{ matches, vague, nothing string }
+
+// What is said depends on what was looked through: a transcript, those of several recordings, or what a client sent.
+var (
+	ofOne = says{
+		"This answer was made without a text model. The passages of the transcript that match the question best, as they were spoken:",
+		"This answer was made without a text model, and the question holds no word to look for. The passages of the transcript that share most with the others, as they were spoken:",
+		"This answer was made without a text model, by looking for the words of the question. No passage of the transcript matches them.",
+	}
+	ofSeveral = says{
+		"This answer was made without a text model. The passages of the recordings that match the question best, as they were spoken:",
+		"This answer was made without a text model, and the question holds no word to look for. The passages of the recordings that share most with the others, as they were spoken:",
+		"This answer was made without a text model, by looking for the words of the question. No passage of the recordings matches them.",
+	}
+	ofMessages = says{
+		"This answer was made without a text model. The passages of the messages before the question that match it best:",
+		"This answer was made without a text model, and the question holds no word to look for. The passages of the messages before it that share most with the others:",
+		"This answer was made without a text model, by looking for the words of the question in the messages before it. None of them matches.",
+	}
 )
 
 // embedded quotes what was said: no key, no download, and no words of its own but for the lines above. It reads the
@@ -37,7 +56,7 @@ func (embedded) Describe() Description {
 	return Description{
 		Engine:   budgets.Engine{Provider: "embedded", Model: "embedded-extractive"},
 		Embedded: true,
-		Can:      []budgets.Operation{budgets.Summarizing, budgets.Chatting},
+		Can:      []budgets.Operation{budgets.Summarizing, budgets.Chatting, budgets.Inquiring, budgets.Completing},
 	}
 }
 
@@ -56,10 +75,14 @@ func (e embedded) quoted(ctx context.Context, request Request) (Completion, erro
 	case budgets.Summarizing:
 		text, cut = extract(request.Material, room)
 	case budgets.Chatting:
-		text, cut = quote(request.Material, room)
+		text, cut = quote(request.Material, ofOne, room)
+	case budgets.Inquiring:
+		text, cut = quote(request.Material, ofSeveral, room)
+	case budgets.Completing:
+		text, cut = quote(materialOf(request.Messages), ofMessages, room)
 	default:
 		return Completion{}, &Error{
-			Kind: WrongModel, message: "The embedded engine can only summarize and chat", permanent: true, unsent: true,
+			Kind: WrongModel, message: "The embedded engine can only summarize and answer questions", permanent: true, unsent: true,
 		}
 	}
 	used := budgets.Measure{Input: 1, Output: tokensOf(text)}
@@ -112,25 +135,49 @@ func extract(material Material, room int) (text string, cut bool) {
 }
 
 // quote is the passages that match the question best, best first.
-func quote(material Material, room int) (text string, cut bool) {
+func quote(material Material, of says, room int) (text string, cut bool) {
 	said := pieces(material.Passages)
 	index := rank.NewIndex(texts(said))
-	says, best := saysMatches, index.Best(index.Match(material.Question), maxQuotes)
+	head, best := of.matches, index.Best(index.Match(material.Question), maxQuotes)
 	if !rank.Asks(material.Question) {
-		says, best = saysVague, index.Best(index.Central(), maxQuotes)
+		head, best = of.vague, index.Best(index.Central(), maxQuotes)
 		slices.Sort(best)
 	}
 	if len(best) == 0 {
-		return listed(saysNothing, nil, room)
+		return listed(of.nothing, nil, room)
 	}
 	lines := make([]string, len(best))
 	for i, n := range best {
 		lines[i] = spoken(said[n])
+		if said[n].Origin != "" {
+			lines[i] = said[n].Origin + " " + lines[i]
+		}
 		if material.Cite {
 			lines[i] += " " + cite(said[n])
 		}
 	}
-	return listed(says, lines, room)
+	return listed(head, lines, room)
+}
+
+// materialOf takes the last question of a conversation, and what was said before it as what it is about.
+func materialOf(messages []Message) Material {
+	last := len(messages) - 1
+	for last > 0 && messages[last].Role != User {
+		last--
+	}
+	var material Material
+	for i, message := range messages {
+		if i == last {
+			material.Question = message.Text
+			break
+		}
+		for paragraph := range strings.SplitSeq(message.Text, "\n\n") {
+			if strings.TrimSpace(paragraph) != "" {
+				material.Passages = append(material.Passages, Passage{Index: len(material.Passages), Text: paragraph})
+			}
+		}
+	}
+	return material
 }
 
 // listed puts lines below a sentence as far as there is room.

@@ -124,17 +124,17 @@ func chat(t *testing.T, question string, cite bool) string {
 func TestEmbeddedChatQuotes(t *testing.T) {
 	t.Parallel()
 	got := chat(t, "What does the printer cost?", true)
-	first, _, _ := strings.Cut(strings.TrimPrefix(got, saysMatches+"\n\n"), "\n")
+	first, _, _ := strings.Cut(strings.TrimPrefix(got, ofOne.matches+"\n\n"), "\n")
 	if first != `- At 3:06, Alice: "The printer is leased, it costs forty euros a month." [S6 "The printer is leased, it costs forty euros"]` {
 		t.Errorf("the best match is %q in\n%s", first, got)
 	}
 	if uncited := chat(t, "What does the printer cost?", false); strings.Contains(uncited, "[S") {
 		t.Errorf("citations that nobody asked for:\n%s", uncited)
 	}
-	if got := chat(t, "Who won the football match?", true); got != saysNothing {
+	if got := chat(t, "Who won the football match?", true); got != ofOne.nothing {
 		t.Errorf("a question without a match: %q", got)
 	}
-	if got := chat(t, "What was that about?", true); !strings.HasPrefix(got, saysVague) || !strings.Contains(got, "office budget") {
+	if got := chat(t, "What was that about?", true); !strings.HasPrefix(got, ofOne.vague) || !strings.Contains(got, "office budget") {
 		t.Errorf("a question without a word to look for: %q", got)
 	}
 	// What was said cannot pass for a citation of ours.
@@ -195,5 +195,35 @@ func TestEmbeddedEngineTakesAnything(t *testing.T) {
 				})
 			}
 		}
+	}
+}
+
+// Over several recordings each quote is preceded by where it comes from; of a client's messages the last question is
+// looked for in those before it. Neither passes for the work of a model, nor the second for a transcript.
+func TestEmbeddedAnswersOfOtherMatter(t *testing.T) {
+	t.Parallel()
+	link := "[Office, 30 November](/recordings/7?t=93)"
+	passages := meeting()
+	for i := range passages {
+		passages[i].Origin = link
+	}
+	got := ask(t, Request{Operation: budgets.Inquiring, Material: Material{Question: "What is the budget of the office?", Passages: passages}}).Text
+	if !strings.HasPrefix(got, ofSeveral.matches) || !strings.Contains(got, "\n- "+link+` At 1:33, Alice: "The budget for the office`) {
+		t.Errorf("over several recordings:\n%s", got)
+	}
+	messages := []Message{
+		{Role: System, Text: "You are brief."},
+		{Role: User, Text: "The printer is leased.\n\nThe office budget is 12,000 euros."},
+		{Role: Assistant, Text: "Understood."},
+		{Role: User, Text: "What is the budget?"},
+		{Role: Assistant, Text: "Let me see."},
+	}
+	got = ask(t, Request{Operation: budgets.Completing, Messages: messages}).Text
+	if want := ofMessages.matches + "\n\n- \"The office budget is 12,000 euros.\""; got != want {
+		t.Errorf("of messages:\n%s", got)
+	}
+	got = ask(t, Request{Operation: budgets.Completing, Messages: messages[3:4]}).Text
+	if got != ofMessages.nothing || strings.Contains(got, "transcript") {
+		t.Errorf("of no messages:\n%s", got)
 	}
 }

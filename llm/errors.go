@@ -95,7 +95,8 @@ func (e *Error) blamesProvider() bool {
 	}
 }
 
-// refusesForm recognizes a server that has no mode for JSON: such servers refuse the whole request.
+// refusesForm recognizes a server that may have no mode for JSON, or none for the usage of a stream: such servers refuse
+// the whole request.
 func refusesForm(err error) bool {
 	var failure *Error
 	return errors.As(err, &failure) && (failure.Status == http.StatusBadRequest || failure.Status == http.StatusUnprocessableEntity)

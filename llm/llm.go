@@ -67,6 +67,8 @@ type Tool struct {
 	Name, Description string
 	// Parameters is the JSON schema of its arguments.
 	Parameters json.RawMessage
+	// Strict asks the model's service to keep to the schema.
+	Strict bool
 }
 
 // ToolCall is a function that a model asks for. Arguments are as the model wrote them, which may be no JSON.
@@ -83,6 +85,8 @@ type Request struct {
 	JSON bool
 	// plainly asks for JSON in words alone, of a server that has no mode for it.
 	plainly bool
+	// reports asks a stream for its usage, which not every server knows how to tell.
+	reports bool
 	// Tools are what the model may ask for instead of an answer; none where it may not.
 	Tools []Tool
 	// Further are members of the provider's request as the caller sent them: sampling, response_format, tool_choice. What
@@ -110,6 +114,8 @@ type Passage struct {
 	Start, End *float64
 	Speaker    string
 	Text       string
+	// Origin is a Markdown link to the passage, shown before it; empty where all of it is of one recording.
+	Origin string
 }
 
 // Completion is what an engine said, before it is cleaned.

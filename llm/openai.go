@@ -17,7 +17,6 @@ import (
 
 	"github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/option"
-	"github.com/openai/openai-go/v3/shared"
 
 	"github.com/stenometer/stenometer/budgets"
 	"github.com/stenometer/stenometer/outbound"
@@ -65,6 +64,14 @@ func newOpenAI(o Options) *openAI {
 	}
 }
 
+// named is the same service with another model.
+func (e *openAI) named(model string) Engine {
+	other := *e
+	other.description.Model = model
+	other.reasons = e.description.Provider == "openai" && reasons(model)
+	return &other
+}
+
 // reasons recognizes the families by name: gpt-5 and its kin, and o1, o3, o4-mini...
 func reasons(model string) bool {
 	return strings.HasPrefix(model, "gpt-5") || len(model) > 1 && model[0] == 'o' && '0' <= model[1] && model[1] <= '9'
@@ -85,30 +92,6 @@ func (e *openAI) Complete(ctx context.Context, request Request) (Completion, err
 		return Completion{Text: string(c.body)}, c.failure(ctx, err)
 	}
 	return decode(c.body)
-}
-
-func (e *openAI) params(request Request) openai.ChatCompletionNewParams {
-	params := openai.ChatCompletionNewParams{Model: e.description.Model}
-	for _, message := range request.Messages {
-		switch message.Role {
-		case System:
-			params.Messages = append(params.Messages, openai.SystemMessage(message.Text))
-		case Assistant:
-			params.Messages = append(params.Messages, openai.AssistantMessage(message.Text))
-		default:
-			params.Messages = append(params.Messages, openai.UserMessage(message.Text))
-		}
-	}
-	if e.reasons {
-		params.MaxCompletionTokens = openai.Int(int64(request.MaxTokens))
-	} else { // the old name of the cap, and the only one that other servers know
-		params.MaxTokens = openai.Int(int64(request.MaxTokens))
-		params.Temperature = openai.Float(request.Temperature)
-	}
-	if request.JSON && !request.plainly {
-		params.ResponseFormat.OfJSONObject = &shared.ResponseFormatJSONObjectParam{}
-	}
-	return params
 }
 
 // call is one request on its way.

@@ -22,7 +22,9 @@ func (e *openAI) StreamCompletion(ctx context.Context, request Request, to Liste
 	c := streamed{call: call{engine: e}, to: to}
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { c.connected.Store(true) }})
 	params := e.params(request)
-	params.StreamOptions.IncludeUsage = openai.Bool(true)
+	if request.reports {
+		params.StreamOptions.IncludeUsage = openai.Bool(true)
+	}
 	_, err := e.completions.New(ctx, params, option.WithMiddleware(c.carry), option.WithHTTPClient(e.patient),
 		option.WithJSONSet("stream", true), option.WithHeader("Accept", "text/event-stream"))
 	switch {
@@ -40,6 +42,7 @@ type streamed struct {
 
 	to      Listener
 	text    strings.Builder
+	asked   calling
 	told    Completion
 	stopped bool // the model has said that it is done
 	refused bool
@@ -79,10 +82,13 @@ func (c *streamed) whole(body io.Reader) error {
 		return fmt.Errorf("read the answer: %w", err)
 	}
 	completion, err := decode(raw)
-	c.told = completion
+	c.told, c.asked.calls = completion, completion.Calls
 	c.text.WriteString(completion.Text)
 	if err != nil {
 		return err
+	}
+	if completion.Text == "" {
+		return nil
 	}
 	return c.say(completion.Text)
 }
@@ -111,7 +117,7 @@ func (c *streamed) chunks(response *http.Response) error {
 		return fmt.Errorf("read the answer: %w", err)
 	case !c.stopped:
 		return retryable(Unreachable, 0, "The connection to the text model's service was lost")
-	case strings.TrimSpace(c.text.String()) == "" && c.refused:
+	case strings.TrimSpace(c.text.String()) == "" && len(c.asked.calls) == 0 && c.refused:
 		return permanent(Refused, 0, "The text model declined to answer")
 	}
 	return nil
@@ -162,6 +168,9 @@ func (c *streamed) chunk(raw []byte) error {
 		c.refused = c.refused || piece.FinishReason.text == "content_filter"
 	}
 	c.refused = c.refused || piece.Delta.Refusal.text != ""
+	if err := c.asked.take(piece.Delta.ToolCalls, false); err != nil {
+		return err
+	}
 	if text := piece.Delta.Content.text; text != "" {
 		c.text.WriteString(text)
 		return c.say(text)
@@ -173,5 +182,6 @@ func (c *streamed) chunk(raw []byte) error {
 func (c *streamed) completion() Completion {
 	told := c.told
 	told.Text = c.text.String()
+	c.asked.tell(&told)
 	return told
 }

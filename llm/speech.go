@@ -48,6 +48,9 @@ func (s *speech) end() error {
 	return s.show(len(s.held))
 }
 
+// heard is what was said in all, and whether there was more.
+func (s *speech) heard() (text string, full bool) { return s.said.String(), s.full }
+
 // withoutThoughts moves text from raw to held, but for what the model only thought.
 func (s *speech) withoutThoughts(last bool) {
 	for {

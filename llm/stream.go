@@ -1,7 +1,6 @@
 package llm
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -26,6 +25,7 @@ func (w *Work) Stream(ctx context.Context, request Request, to Listener) (Answer
 	if request.JSON || !to.complete() {
 		return Answer{}, errors.New("ask the text model: a stream is text, and somebody listens to it")
 	}
+	request.reports = !w.silent
 	return w.ask(ctx, request, func(ctx context.Context, request Request) (Completion, Answer, error) {
 		return w.adapter.stream(ctx, request, to)
 	})
@@ -33,23 +33,44 @@ func (w *Work) Stream(ctx context.Context, request Request, to Listener) (Answer
 
 // stream makes one attempt. What the model said until a failure is in the completion, to be charged for.
 func (a *Adapter) stream(ctx context.Context, request Request, to Listener) (Completion, Answer, error) {
-	speech := newSpeech(request.Messages, to.Said)
-	completion, err := a.engine.StreamCompletion(ctx, request, Listener{Begun: to.Begun, Heard: to.Heard, Said: speech.hear})
+	var voice interface {
+		hear(piece string) error
+		end() error
+		heard() (text string, full bool)
+	} = newSpeech(request.Messages, to.Said)
+	if request.Verbatim {
+		voice = &echo{say: to.Said}
+	}
+	completion, err := a.engine.StreamCompletion(ctx, request, Listener{Begun: to.Begun, Heard: to.Heard, Said: voice.hear})
 	if err != nil {
 		return completion, Answer{}, err
 	}
-	if err := speech.end(); err != nil {
+	if err := voice.end(); err != nil {
 		return completion, Answer{}, err
 	}
-	answer := Answer{
-		Text: speech.said.String(), Model: cmp.Or(modelName(completion.Model), a.Describe().Model),
-		Cut: completion.Cut || speech.full,
-	}
-	if strings.TrimSpace(answer.Text) != "" {
-		return completion, answer, nil
-	}
-	if answer.Cut {
-		return completion, Answer{}, unreadable("used up all of its tokens before there was any text")
-	}
-	return completion, Answer{}, unreadable("is empty")
+	text, full := voice.heard()
+	answer, err := a.answered(text, completion.Cut || full, completion, request)
+	return completion, answer, err
 }
+
+// echo passes pieces on as they come, up to what is the most of an answer.
+type echo struct {
+	say  func(string) error
+	said strings.Builder
+	full bool
+}
+
+func (e *echo) hear(piece string) error {
+	if room := maxText - e.said.Len(); len(piece) > room {
+		piece, e.full = whole(piece[:room]), true
+	}
+	if piece == "" {
+		return nil
+	}
+	e.said.WriteString(piece)
+	return e.say(piece)
+}
+
+func (e *echo) end() error { return nil }
+
+func (e *echo) heard() (text string, full bool) { return e.said.String(), e.full }

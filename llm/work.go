@@ -19,6 +19,7 @@ type Work struct {
 	hold      *budgets.Hold
 	paid      bool  // whether any call came to something
 	over      error // why no further call may be made
+	silent    bool  // whether the server is known to tell no usage in streams
 }
 
 // Close gives back what is left of the hold.
@@ -30,7 +31,7 @@ func (w *Work) Close() {
 }
 
 // Ask makes one call, with a bounded number of attempts. Each is sent and settled on its own and has its own line in
-// the ledger. The context must be the one that Open returned.
+// the ledger. The context must be the one that Open returned. Beside an error the answer tells what was used in vain.
 func (w *Work) Ask(ctx context.Context, request Request) (Answer, error) {
 	return w.ask(ctx, request, w.adapter.complete)
 }
@@ -42,6 +43,7 @@ func (w *Work) ask(ctx context.Context, request Request, asking attempted) (Answ
 	if request.MaxTokens < 1 || len(request.Messages) == 0 || request.Operation != w.operation {
 		return Answer{}, errors.New("ask the text model: the request has no messages, no cap, or another purpose than its hold")
 	}
+	reports := request.reports
 	for attempt := 1; ; attempt++ {
 		if w.over != nil {
 			return Answer{}, w.over
@@ -51,22 +53,37 @@ func (w *Work) ask(ctx context.Context, request Request, asking attempted) (Answ
 		}
 		completion, answer, err := w.attempt(ctx, request, asking)
 		if err == nil {
+			w.silent = w.silent || reports && !request.reports
 			return answer, nil
 		}
-		if request.JSON && !request.plainly && refusesForm(err) {
-			request.plainly = true // once, and beside the attempts: the server has no such mode
+		if simpler, another := simplified(request); another && refusesForm(err) {
+			request = simpler
 			attempt--
 			continue
 		}
 		wait, again := w.adapter.again(attempt, completion, err, w.patience(ctx))
 		if !again {
-			return Answer{}, w.ended(err)
+			return Answer{Used: answer.Used}, w.ended(err)
 		}
 		w.adapter.Logger.InfoContext(ctx, "a call to the text model is made again", "operation", w.operation, "attempt", attempt+1, "after", err.Error())
 		if !pause(ctx, wait) {
 			return Answer{}, errAsked(ctx, err)
 		}
 	}
+}
+
+// simplified leaves out what a server may have no mode for, and reports whether there was such a thing: once each, and
+// beside the attempts.
+func simplified(request Request) (simpler Request, another bool) {
+	switch {
+	case request.JSON && !request.plainly:
+		request.plainly = true
+	case request.reports:
+		request.reports = false
+	default:
+		return request, false
+	}
+	return request, true
 }
 
 // admitted asks the breaker. Work of which nothing is paid for does not wait for it: it is begun again for nothing.
@@ -141,7 +158,9 @@ func (w *Work) attempt(ctx context.Context, request Request, asking attempted) (
 	}
 	c := charge(ctx, request, most, completion, err)
 	w.paid = w.paid || c.paid()
-	return completion, answer, w.settle(ctx, c, err)
+	err = w.settle(ctx, c, err)
+	answer.Used = w.hold.Used()
+	return completion, answer, err
 }
 
 // settle ends a call at what it did use. When that cannot be written, the call stays charged in full: what it said is

@@ -21,7 +21,8 @@ type Options struct {
 	Timeout time.Duration
 	// ResultTokens bounds what the model is told of one look-up, ContextTokens one whole call; by four characters a token.
 	ResultTokens, ContextTokens int
-	// AnswerTokens caps what the model may write in each call.
+	// AnswerTokens caps what the model may write in each call. What all calls can use by these bounds is held before the
+	// first.
 	AnswerTokens int
 	Temperature  float64
 	// Mode is how the model asks for a tool.

@@ -34,14 +34,18 @@ func (in ChatInput) messages(prompt string, found []string) []llm.Message {
 	for _, turn := range in.History {
 		all = append(all, turn.Text)
 	}
-	p := page{newFence(all...), in, found}
+	return page{newFence(all...), in, found}.conversation(prompt, in.History, in.Question)
+}
+
+// conversation is a prompt with what was said before, and the question.
+func (p page) conversation(prompt string, history []llm.Message, question string) []llm.Message {
 	messages := p.messages(prompt)
-	for _, turn := range in.History {
+	for _, turn := range history {
 		if turn.Role == llm.User || turn.Role == llm.Assistant {
 			messages = said(messages, turn)
 		}
 	}
-	return said(messages, llm.Message{Role: llm.User, Text: strings.TrimSpace(in.Question)})
+	return said(messages, llm.Message{Role: llm.User, Text: strings.TrimSpace(question)})
 }
 
 // said adds a turn. Two of the same role become one: the templates of some models refuse them.

@@ -17,6 +17,8 @@ type Reply struct {
 	// Text is what the model says, Finish why it stopped ("stop" when empty), Model who it says it is: who was asked,
 	// when empty.
 	Text, Finish, Model string
+	// Calls are the tools that the model asks for.
+	Calls []ToolCall
 	// Usage is the JSON of the usage object; empty counts the bytes by four, "none" leaves it out.
 	Usage string
 	// Headers go with the answer, such as Retry-After.
@@ -88,11 +90,15 @@ func (reply Reply) body(call Call) []byte {
 		}
 		return []byte(reply.Body)
 	}
+	message := map[string]any{"role": "assistant", "content": reply.Text}
+	if len(reply.Calls) > 0 {
+		message["tool_calls"] = reply.Calls
+	}
 	answer := map[string]any{
 		"id": "chatcmpl-1", "object": "chat.completion", "created": 1, "model": or(reply.Model, call.Model),
 		"choices": []any{map[string]any{
 			"index": 0, "finish_reason": or(reply.Finish, "stop"),
-			"message": map[string]any{"role": "assistant", "content": reply.Text},
+			"message": message,
 		}},
 	}
 	switch reply.Usage {

@@ -27,14 +27,18 @@ type Call struct {
 	Temperature         *float64
 	// JSON is true when a JSON object is asked for.
 	JSON bool
+	// Tools are the functions that the model may ask for.
+	Tools []Tool
 	// Stream is true when the answer is asked for in chunks, AsksUsage when the last of them is to tell the usage.
 	Stream, AsksUsage bool
 }
 
-// Message is one of a request's messages.
+// Message is one of a request's messages. Calls are what the model asked for in it, CallID is what it answers.
 type Message struct {
-	Role    string `json:"role"`
-	Content string `json:"content"`
+	Role    string     `json:"role"`
+	Content string     `json:"content"`
+	Calls   []ToolCall `json:"tool_calls"`
+	CallID  string     `json:"tool_call_id"`
 }
 
 // Cap is the most tokens that the request allows; 0 when it sets no bound.
@@ -207,14 +211,15 @@ func receive(r *http.Request) (Call, error) {
 		ResponseFormat      struct {
 			Type string `json:"type"`
 		} `json:"response_format"`
-		Stream        bool `json:"stream"`
+		Tools         []Tool `json:"tools"`
+		Stream        bool   `json:"stream"`
 		StreamOptions struct {
 			IncludeUsage bool `json:"include_usage"`
 		} `json:"stream_options"`
 	}
 	err = json.Unmarshal(call.Body, &form)
 	call.Model, call.Messages, call.Temperature = form.Model, form.Messages, form.Temperature
-	call.MaxTokens, call.MaxCompletionTokens = form.MaxTokens, form.MaxCompletionTokens
+	call.Tools, call.MaxTokens, call.MaxCompletionTokens = form.Tools, form.MaxTokens, form.MaxCompletionTokens
 	call.JSON = form.ResponseFormat.Type == "json_object"
 	call.Stream, call.AsksUsage = form.Stream, form.StreamOptions.IncludeUsage
 	return call, err

@@ -31,7 +31,7 @@ func (reply Reply) stream(w http.ResponseWriter, r *http.Request, call Call) (le
 	control := http.NewResponseController(w)
 	_ = control.Flush()
 	pieces := reply.Pieces
-	if pieces == nil {
+	if pieces == nil && reply.Text != "" {
 		pieces = strings.SplitAfter(reply.Text, " ")
 	}
 	for i, piece := range pieces {
@@ -42,6 +42,10 @@ func (reply Reply) stream(w http.ResponseWriter, r *http.Request, call Call) (le
 		if control.Flush() != nil || r.Context().Err() != nil {
 			return true
 		}
+	}
+	for _, piece := range reply.pieces() {
+		say(w, map[string]any{"index": 0, "delta": map[string]any{"tool_calls": []any{piece}}}, or(reply.Model, call.Model), nil)
+		_ = control.Flush()
 	}
 	switch {
 	case reply.Drop:
