@@ -15,17 +15,33 @@ const endedSession = "The session has ended; sign in again."
 // would refuse now: a stream must not outlive its credential, or the scope that let it in. It counts nothing and charges
 // nothing. It may be called when the request's own time is over.
 func (g *Guard) Alive(c echo.Context) func(context.Context) error {
+	present := g.present(c)
+	return func(ctx context.Context) error {
+		_, err := present(ctx)
+		return err
+	}
+}
+
+// Lasting is who the guard let in, for a story that goes on for long and asks again who that is now.
+func (g *Guard) Lasting(c echo.Context) Principal {
+	p := PrincipalOf(c)
+	p.present = g.present(c)
+	return p
+}
+
+// present gives the caller of a request as it is whenever that is asked, and refuses what the guard would refuse then.
+func (g *Guard) present(c echo.Context) func(context.Context) (Principal, error) {
 	v := visitOf(c)
 	if v == nil || v.rule == nil {
-		return func(context.Context) error { return errNoVisit }
+		return func(context.Context) (Principal, error) { return Principal{}, errNoVisit }
 	}
 	was, rule, hash, cookie := v.principal, *v.rule, v.hash, v.cookie
-	return func(ctx context.Context) error {
+	return func(ctx context.Context) (Principal, error) {
 		now, err := g.again(ctx, was, hash, cookie)
 		if err != nil {
-			return err
+			return Principal{}, err
 		}
-		return g.authorize(now, rule)
+		return now, g.authorize(now, rule)
 	}
 }
 

@@ -29,6 +29,17 @@ type Principal struct {
 	administration bool
 	// lowered are the figures below those in force that the token's owner wants for it.
 	lowered limits.Figures
+	// present looks the credential up again; nil where nobody does.
+	present func(context.Context) (Principal, error)
+}
+
+// Present is the caller as it is now, or why it may not go on: a credential may have ended since it came in, or been
+// narrowed. One that a Guard did not make for asking again stays what it is.
+func (p Principal) Present(ctx context.Context) (Principal, error) {
+	if p.present == nil {
+		return p, nil
+	}
+	return p.present(ctx)
 }
 
 // UserID is the account's id; 0 for the zero Principal.

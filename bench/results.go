@@ -24,6 +24,7 @@ type results struct {
 	memory, redis timings
 	footprints    []footprint
 	lists         *listResults
+	streams       *streamFigures
 }
 
 // cpu is a variant's CPU time in each round.
@@ -63,6 +64,9 @@ func (r *results) markdown() string {
 	}
 	if r.lists != nil {
 		r.writeLists(&w)
+	}
+	if r.streams != nil {
+		r.writeStreams(&w)
 	}
 	if notes, err := os.ReadFile(notesFile); err == nil {
 		fmt.Fprintf(&w, "\n## Notes\n\nWritten by hand, in [%s](%s).\n\n%s", notesFile, notesFile, belowTitle(string(notes)))

@@ -104,7 +104,7 @@ type Config struct {
 	InquireAgent      bool          `env:"ENABLE_INQUIRE_AGENT" default:"false" doc:"Whether the text model may look things up for such a question, in several calls."`
 	AgentSteps        int           `env:"INQUIRE_AGENT_MAX_STEPS" default:"8" rule:"0..100" doc:"The most calls to the text model for one such question, the closing answer included; with 0 none is made and the question refused."`
 	AgentToolCalls    int           `env:"INQUIRE_AGENT_MAX_TOOL_CALLS" default:"16" rule:"0..1000" doc:"The most look-ups for one question; with 0 it is answered without any."`
-	AgentTimeout      time.Duration `env:"INQUIRE_AGENT_TIMEOUT_SECONDS" default:"120" rule:"0.1..3600" doc:"When the model is asked for its closing answer at the latest."`
+	AgentTimeout      time.Duration `env:"INQUIRE_AGENT_TIMEOUT_SECONDS" default:"120" rule:"0.1..3600" doc:"When the model is asked for its closing answer at the latest. A request that waits for the answer may take TEXT_MODEL_TIMEOUT_SECONDS and HTTP_HANDLER_TIMEOUT_SECONDS longer."`
 	AgentResultTokens int           `env:"INQUIRE_AGENT_TOOL_RESULT_TOKENS" default:"4000" rule:"500..100000" doc:"The most that the model is told of one look-up, by four characters a token."`
 	AgentContext      int           `env:"INQUIRE_CONTEXT_BUDGET_TOKENS" default:"24000" rule:"4000..1000000" doc:"The most that one of these calls may send, by four characters a token; older look-ups are folded up to stay below."`
 	AgentToolMode     string        `env:"INQUIRE_AGENT_TOOL_MODE" default:"auto" rule:"auto|native|prompt" doc:"How the model asks for a look-up: by the tools of its interface, in plain text, or by tools until its service refuses them."`

@@ -34,6 +34,7 @@ var (
 	CrossOrigin            = Kind{"cross_origin", http.StatusForbidden, "A request that changes something came with a session cookie but from another site."}
 	RegistrationClosed     = Kind{"registration_closed", http.StatusForbidden, "This server does not take registrations."}
 	NotFound               = Kind{"not_found", http.StatusNotFound, "There is no such thing, or none that the caller may see."}
+	ModelNotFound          = Kind{"model_not_found", http.StatusNotFound, "This server has no model of this name for its clients; GET /v1/models lists those that it has."}
 	MethodNotAllowed       = Kind{"method_not_allowed", http.StatusMethodNotAllowed, "The path exists, the method does not; Allow lists those that do."}
 	Conflict               = Kind{"conflict", http.StatusConflict, "The request contradicts the present state, such as a name that is taken."}
 	InvalidState           = Kind{"invalid_state", http.StatusBadRequest, "The recording is not in a state in which this can be done."}
@@ -69,6 +70,7 @@ var (
 	StreamSlotLost   = Kind{"stream_slot_lost", http.StatusServiceUnavailable, "In a stream: its slot could not be kept, because the storage of the limits did not answer or has forgotten it."}
 
 	ProviderFailed      = Kind{"provider_failed", http.StatusBadGateway, "The speech or text service failed, or answered what cannot be used."}
+	InquireFailed       = Kind{"inquire_failed", http.StatusBadGateway, "A question about many recordings was not answered: the text service failed, or answered what cannot be used."}
 	ProviderUnavailable = Kind{"provider_unavailable", http.StatusServiceUnavailable, "The speech or text service is busy or cannot be reached; try again after Retry-After."}
 	ProviderTimeout     = Kind{"provider_timeout", http.StatusGatewayTimeout, "The speech or text service did not answer in time."}
 	ModelUnavailable    = Kind{"model_unavailable", http.StatusServiceUnavailable, "This server has no model that can do this; its operator can set one."}
@@ -90,11 +92,11 @@ func Table() []Kind {
 		BadRequest, InvalidParameter, InvalidMedia, NoTimings, InvalidState,
 		InvalidToken, AuthenticationRequired, InvalidCredentials,
 		BudgetExceeded, InsufficientScope, CrossOrigin, RegistrationClosed, FeatureDisabled, NotPermitted, InsufficientPermission, HTTPSRequired,
-		NotFound, MethodNotAllowed, RequestTimeout, Conflict, TokenLimitReached, SemanticUnavailable, IdempotencyInProgress,
+		NotFound, ModelNotFound, MethodNotAllowed, RequestTimeout, Conflict, TokenLimitReached, SemanticUnavailable, IdempotencyInProgress,
 		CursorExpired, PreconditionFailed, PayloadTooLarge, UnsupportedMediaType, IdempotencyKeyReused,
 		RangeNotSatisfiable, TokenRateLimited, AccountRateLimited, UserRateLimited, UserAIRateLimited,
 		OrganizationRateLimited, AddressRateLimited, StreamLimitReached, HeadersTooLarge,
-		ProviderFailed, ProviderUnavailable, ProviderTimeout, ModelUnavailable,
+		ProviderFailed, InquireFailed, ProviderUnavailable, ProviderTimeout, ModelUnavailable,
 		FirstByteTimeout, IdleTimeout, TotalTimeout, StreamSlotLost,
 		Internal, Timeout, DatabaseUnavailable, LimitsUnavailable, StorageUnavailable, Starting, Stopping, StorageFull,
 	}

@@ -105,24 +105,31 @@ func (q Question) check(chars int) ([]llm.Message, error) {
 	if strings.TrimSpace(q.Message) == "" {
 		return nil, problems.New(problems.InvalidParameter, "message must be given and not be blank.")
 	}
-	if len(q.History) > maxHistory {
-		return nil, problems.New(problems.PayloadTooLarge, "conversation_history must have at most %d turns.", maxHistory).
+	history, said, err := checkTurns("conversation_history", q.History)
+	if err != nil {
+		return nil, err
+	}
+	return history, checkInput(said+utf8.RuneCountInString(q.Message), chars)
+}
+
+// checkTurns gives what was said before as a model is told it, and how many characters that is.
+func checkTurns(field string, turns []Turn) (history []llm.Message, said int, err error) {
+	if len(turns) > maxHistory {
+		return nil, 0, problems.New(problems.PayloadTooLarge, "%s must have at most %d turns.", field, maxHistory).
 			With("max_items", maxHistory)
 	}
-	said := utf8.RuneCountInString(q.Message)
-	var history []llm.Message
-	for i, turn := range q.History {
+	for i, turn := range turns {
 		role := llm.Role(turn.Role)
 		if role != llm.User && role != llm.Assistant {
-			return nil, problems.New(problems.InvalidParameter, "conversation_history[%d].role must be user or assistant.", i).
-				With("field", fmt.Sprintf("conversation_history[%d].role", i))
+			return nil, 0, problems.New(problems.InvalidParameter, "%s[%d].role must be user or assistant.", field, i).
+				With("field", fmt.Sprintf("%s[%d].role", field, i))
 		}
 		said += utf8.RuneCountInString(turn.Content)
 		if strings.TrimSpace(turn.Content) != "" {
 			history = append(history, llm.Message{Role: role, Text: turn.Content})
 		}
 	}
-	return history, checkInput(said, chars)
+	return history, said, nil
 }
 
 // chatErrand is what a model is asked for an answer.
@@ -165,6 +172,10 @@ func modelProblem(attempt string, err error) error {
 	if errors.Is(err, budgets.ErrHoldLost) {
 		return problems.New(problems.DatabaseUnavailable, "The database did not answer in time; try again.").
 			Because(fmt.Errorf("%s: %w", attempt, err)).After(2 * time.Second)
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		return problems.New(problems.ProviderTimeout, "The text model took longer than a request may take.").
+			Because(fmt.Errorf("%s: %w", attempt, err))
 	}
 	return unavailable(attempt, llm.Problem(err))
 }

@@ -1,6 +1,7 @@
 package recordings_test
 
 import (
+	"context"
 	"encoding/json"
 	"io"
 	"log/slog"
@@ -25,9 +26,8 @@ type uncounted struct{}
 func (uncounted) StreamsInFlight(string, int)   {}
 func (uncounted) StreamRejected(string, string) {}
 
-// streamed asks a question and gives the joined text, the sources as they came, and whether the end was told. err is what
-// the door would answer with.
-func (r *rig) streamed(p auth.Principal, id int64, q recordings.Question) (text string, sources []citations.Source, whole bool, err error) {
+// opened runs what answers with a stream, and gives its events and what the door would answer with.
+func (r *rig) opened(run func(ctx context.Context, opener streams.Opener) error) (events []json.RawMessage, err error) {
 	r.t.Helper()
 	made, err := streams.New(streams.Options{
 		Slots: limits.Slots{Leases: limits.NewMemory(time.Now)}, Places: 1, Lease: time.Minute, Heartbeat: time.Minute,
@@ -39,11 +39,7 @@ func (r *rig) streamed(p auth.Principal, id int64, q recordings.Question) (text 
 	}
 	ended := make(chan error, 1)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
-		opener := made.Openers().Of(w, request, streams.Caller{OrganizationID: 1, Frames: streams.APIv1})
-		ended <- r.recordings.ChatStream(request.Context(), p, r.purse, opener, id, q, recordings.ChatFrames{
-			Delta:   func(text string) any { return map[string]any{"delta": text} },
-			Sources: func(sources []citations.Source) any { return map[string]any{"sources": sources} },
-		})
+		ended <- run(request.Context(), made.Openers().Of(w, request, streams.Caller{OrganizationID: 1, Frames: streams.APIv1}))
 	}))
 	defer server.Close()
 	response, err := server.Client().Get(server.URL)
@@ -53,17 +49,35 @@ func (r *rig) streamed(p auth.Principal, id int64, q recordings.Question) (text 
 	defer response.Body.Close()
 	raw, _ := io.ReadAll(response.Body)
 	for line := range strings.Lines(string(raw)) {
+		if data, found := strings.CutPrefix(line, "data: "); found {
+			events = append(events, json.RawMessage(data))
+		}
+	}
+	return events, <-ended
+}
+
+// streamed asks a question and gives the joined text, the sources as they came, and whether the end was told. err is what
+// the door would answer with.
+func (r *rig) streamed(p auth.Principal, id int64, q recordings.Question) (text string, sources []citations.Source, whole bool, err error) {
+	r.t.Helper()
+	events, err := r.opened(func(ctx context.Context, opener streams.Opener) error {
+		return r.recordings.ChatStream(ctx, p, r.purse, opener, id, q, recordings.ChatFrames{
+			Delta:   func(text string) any { return map[string]any{"delta": text} },
+			Sources: func(sources []citations.Source) any { return map[string]any{"sources": sources} },
+		})
+	})
+	for _, raw := range events {
 		var event struct {
 			Delta   string
 			Sources []citations.Source
 			End     bool `json:"end_of_stream"`
 		}
-		if data, found := strings.CutPrefix(line, "data: "); found && json.Unmarshal([]byte(data), &event) == nil {
+		if json.Unmarshal(raw, &event) == nil {
 			text, whole = text+event.Delta, event.End
 			sources = append(sources, event.Sources...)
 		}
 	}
-	return text, sources, whole, <-ended
+	return text, sources, whole, err
 }
 
 // A streamed answer is what the answer is without a stream, about a long recording too: its parts are gathered in silence

@@ -55,6 +55,8 @@ type Options struct {
 	AutoSummaries bool
 	// TextBounds bounds what text models are asked.
 	TextBounds TextBounds
+	// Inquiry is how questions about many recordings are answered.
+	Inquiry InquiryOptions
 	// Purses pay for work that no request waits for.
 	Purses budgets.Purses
 	// Slots bounds how many recordings of one organization are at work at once, Allowance charges work that no
@@ -77,6 +79,11 @@ type Options struct {
 	// MaxUploadBytes bounds the file of an upload; 0 takes none. ReserveBytes stay free for the database.
 	MaxUploadBytes int64
 	ReserveBytes   int64
+
+	// HearingMax is the longest recording that is heard while its caller waits; 0 hears none. HearingTimeout bounds what is
+	// done with it once it is here.
+	HearingMax     time.Duration
+	HearingTimeout time.Duration
 
 	// SlotLife is how long one of the Slots is held without renewal; WatchEvery how often a worker asks whether its work
 	// is still wanted.

@@ -56,9 +56,14 @@ type Query struct {
 	None bool
 	// RecordingIDs are the only ones to search; nil means all.
 	RecordingIDs []int64
-	TagID        *int64
-	FolderID     *int64
-	NoFolder     bool
+	// TagIDs keeps what has one of these tags, Speakers what one of these people speaks in; none keeps all.
+	TagIDs   []int64
+	Speakers []string
+	// Oldest proposes the oldest first.
+	Oldest   bool
+	TagID    *int64
+	FolderID *int64
+	NoFolder bool
 	// ByCreation goes by the date of the upload instead of that of the meeting.
 	ByCreation bool
 	// From is the first moment, Until the last.

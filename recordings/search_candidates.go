@@ -44,14 +44,25 @@ func (c candidate) dated(q Query) time.Time {
 	return c.CreatedAt
 }
 
+// order is the newest first, or the oldest.
+func (q Query) order() string {
+	if q.Oldest {
+		return q.date() + ", id"
+	}
+	return q.date() + " DESC, id DESC"
+}
+
 // within is a query for the recordings among which is searched, the newest first.
 func (q Query) within(db *gorm.DB, p auth.Principal) *gorm.DB {
-	query := db.Model(&models.Recording{}).Where("user_id = ?", p.UserID()).Order(q.date() + " DESC, id DESC")
+	query := db.Model(&models.Recording{}).Where("user_id = ?", p.UserID()).Order(q.order())
 	if q.RecordingIDs != nil {
 		query = query.Where("id IN ?", q.RecordingIDs)
 	}
 	if q.TagID != nil {
 		query = query.Where("EXISTS (SELECT 1 FROM recording_tags g WHERE g.recording_id = recordings.id AND g.tag_id = ?)", *q.TagID)
+	}
+	if len(q.TagIDs) > 0 {
+		query = query.Where("EXISTS (SELECT 1 FROM recording_tags g WHERE g.recording_id = recordings.id AND g.tag_id IN ?)", q.TagIDs)
 	}
 	if q.FolderID != nil {
 		query = query.Where("folder_id = ?", *q.FolderID)
@@ -179,7 +190,7 @@ func (s *Recordings) having(query *gorm.DB, q Query, wanted []string) *gorm.DB {
 	if q.Speaker != "" {
 		query = query.Where(some+"= ? AND "+place+"(? || t.folded || ?, ?) > 0)", fieldSpeaker, "\n", "\n", "\n"+q.Speaker+"\n")
 	}
-	return query.Where("NOT EXISTS (SELECT 1 FROM search_marks m WHERE m.recording_id = recordings.id)").Limit(maxCandidates)
+	return s.speaking(query, q.Speakers).Where("NOT EXISTS (SELECT 1 FROM search_marks m WHERE m.recording_id = recordings.id)").Limit(maxCandidates)
 }
 
 // indexed keeps recordings that have the terms, those of rare by the index.

@@ -96,25 +96,32 @@ func (f *incoming) copy(object io.Writer, part io.Reader) error {
 		f.path, f.temp = temp.Name(), temp.Name()
 		to = io.MultiWriter(object, f.hash, temp)
 	}
+	var err error
+	f.size, err = f.service.pour(to, part)
+	return err
+}
+
+// pour writes a file of a request to where it is wanted, as far as a file may be long and the disk has room.
+func (s *Recordings) pour(to io.Writer, part io.Reader) (size int64, err error) {
 	buffer := make([]byte, 256<<10)
 	for look := int64(reserveEvery); ; {
 		n, readErr := part.Read(buffer)
-		if f.size += int64(n); f.size > f.service.MaxUploadBytes {
-			return tooLarge(f.service.MaxUploadBytes)
+		if size += int64(n); size > s.MaxUploadBytes {
+			return size, tooLarge(s.MaxUploadBytes)
 		}
 		if _, err := to.Write(buffer[:n]); err != nil {
-			return storageProblem("write the file", err)
+			return size, storageProblem("write the file", err)
 		}
 		if readErr == io.EOF { // a wrapped EOF is a file that was cut short
-			return nil
+			return size, nil
 		}
 		if readErr != nil {
-			return readErr
+			return size, readErr
 		}
-		if f.size >= look {
+		if size >= look {
 			look += reserveEvery
-			if err := f.service.checkReserve(); err != nil {
-				return err
+			if err := s.checkReserve(); err != nil {
+				return size, err
 			}
 		}
 	}

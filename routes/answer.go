@@ -17,8 +17,8 @@ const untimedKey = "routes.untimed"
 
 // Answer declares a row that answers at once or, where its caller asks for that, with a stream: a Paid row whose handler
 // is given the Opener without which no stream can be written. A request that opens none keeps the row's time; a stream
-// has its own clocks, and ends when its credential does. A key of idempotency is for answers that can be kept: a stream
-// is refused with one.
+// has its own clocks, and ends when its credential does. The handler's Principal tells who the caller is by now, for
+// answers that take several calls. A key of idempotency is for answers that can be kept: a stream is refused with one.
 func (t *Table) Answer(
 	method, path string, scope auth.Scope, price budgets.Price,
 	h func(echo.Context, auth.Principal, budgets.Purse, streams.Opener) error, op Operation, opts ...Option,
@@ -27,7 +27,7 @@ func (t *Table) Answer(
 	t.scoped(&row, spec.guard, scope)
 	row.Price, row.AwaitsModel, row.Streams = price, true, true
 	handler := t.paid(price, func(c echo.Context, p auth.Principal, purse budgets.Purse) error {
-		return h(c, p, purse, t.opener(c, p))
+		return h(c, t.guard.Lasting(c), purse, t.opener(c, p))
 	})
 	if row.Idempotent = method == http.MethodPost; row.Idempotent && t.keys != nil {
 		handler = t.idempotent(t.timeOf(row)-t.timeouts.Handler, handler)
@@ -49,8 +49,16 @@ func (t *Table) opener(c echo.Context, p auth.Principal) streams.Opener {
 		return streams.Opener{}
 	}
 	return t.streams.Openers().Of(c.Response(), untimed, streams.Caller{
-		OrganizationID: p.OrganizationID(), Frames: streams.APIv1, Alive: t.guard.Alive(c),
+		OrganizationID: p.OrganizationID(), Frames: framesOf(c.Path()), Alive: t.guard.Alive(c),
 	})
+}
+
+// framesOf is how streams of a row end.
+func framesOf(path string) streams.Frames {
+	if SpeaksOpenAI(path) {
+		return streams.OpenAI
+	}
+	return streams.APIv1
 }
 
 // streamGuard says what a stream is bounded by.

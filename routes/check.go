@@ -13,10 +13,11 @@ import (
 // prefixes are where the rows of a door may live. A token works on the API and nowhere else.
 var prefixes = map[Door][]string{
 	DoorPublic:  {"/healthz", "/readyz", "/api/", "/share/"},
-	DoorToken:   {"/api/v1/"},
+	DoorToken:   {"/api/v1/", openAIPrefix},
 	DoorUpload:  {"/api/v1/"},
 	DoorPaid:    {"/api/v1/"},
-	DoorAnswer:  {"/api/v1/"},
+	DoorHearing: {openAIPrefix},
+	DoorAnswer:  {"/api/v1/", openAIPrefix},
 	DoorAccount: {"/api/"},
 }
 
@@ -47,13 +48,13 @@ func (t *Table) check(row Row) {
 	if row.Weighs != "" && (row.Door != DoorToken && row.Door != DoorPaid && row.Door != DoorAnswer || safe) {
 		fail("only a token or paid row with a body can be weighed")
 	}
-	if spends := row.Price != (budgets.Price{}); spends != (row.Door == DoorPaid || row.Door == DoorAnswer || row.Later) || row.Door == DoorUpload && !row.Later {
+	if spends := row.Price != (budgets.Price{}); spends != (row.SpendsNow() || row.Later) || row.Door == DoorUpload && !row.Later {
 		fail("a paid row and an upload name their price, others only as Later")
 	}
 	if row.Administers != (auth.Verb{}) && (row.Door != DoorToken || row.Category != auth.CategoryWrite) {
 		fail("a row of administration is a token row that is counted as writing")
 	}
-	if row.Category == auth.CategoryProcess && row.Door != DoorPaid && row.Door != DoorAnswer {
+	if row.Category == auth.CategoryProcess && !row.SpendsNow() {
 		fail("a row that starts paid work is a paid row")
 	}
 	if row.Streams != (row.Door == DoorAnswer) || row.Streams && (safe || row.Category != auth.CategoryProcess) {

@@ -66,8 +66,10 @@ func newDocument(about About) (*document, error) {
 	for _, group := range groups() {
 		spec.Tags = append(spec.Tags, openapi31.Tag{Name: string(group)})
 	}
-	if err := d.define(problem{}); err != nil {
-		return nil, err
+	for _, refusal := range []any{problem{}, openAIProblem{}} {
+		if err := d.define(refusal); err != nil {
+			return nil, err
+		}
 	}
 	return d, nil
 }

@@ -21,7 +21,25 @@ type problem struct {
 	Error string `json:"error" description:"For people; it may change."`
 	Code  string `json:"code" description:"For programs; it does not."`
 
-	Field              *string          `json:"field,omitempty"`
+	Field *string `json:"field,omitempty"`
+	told
+}
+
+// openAIProblem is every refusal on OpenAI's wire, in the object that its clients read.
+type openAIProblem struct {
+	Error openAIError `json:"error"`
+}
+
+type openAIError struct {
+	Message string  `json:"message" description:"For people; it may change."`
+	Type    string  `json:"type" description:"Whose fault it is, in OpenAI's words."`
+	Param   *string `json:"param" description:"The field that it is about."`
+	Code    string  `json:"code" description:"For programs; it does not change."`
+	told
+}
+
+// told is what a refusal may tell besides, on either wire.
+type told struct {
 	MaxLength          *int             `json:"max_length,omitempty"`
 	MaxParts           *int             `json:"max_parts,omitempty"`
 	MaxFieldBytes      *int             `json:"max_field_bytes,omitempty"`
@@ -29,6 +47,7 @@ type problem struct {
 	MaxTokens          *int             `json:"max_tokens,omitempty"`
 	MaxItems           *int             `json:"max_items,omitempty"`
 	MaxInputChars      *int             `json:"max_input_chars,omitempty"`
+	MaxSeconds         *float64         `json:"max_seconds,omitempty"`
 	MaxSizeMB          *float64         `json:"max_size_mb,omitempty"`
 	EffectiveLimitMB   *float64         `json:"effective_limit_mb,omitempty"`
 	AudioOnlyMode      *bool            `json:"audio_only_mode,omitempty"`
@@ -72,17 +91,30 @@ func addAnswers(context openapi.OperationContext, row Row) error {
 		case Nothing:
 			context.AddRespStructure(nil, openapi.WithHTTPStatus(status))
 		case File:
-			if len(answer.Types) == 0 {
-				return fmt.Errorf("the file of %d has no media type", status)
-			}
-			for _, media := range answer.Types {
-				context.AddRespStructure(nil, openapi.WithHTTPStatus(status), openapi.WithContentType(media))
+			if err := addFile(context, status, answer); err != nil {
+				return err
 			}
 		case OneOf:
+			if file, last := answer[len(answer)-1].(File); last {
+				if err := addFile(context, status, file); err != nil {
+					return err
+				}
+				answer = answer[:len(answer)-1]
+			}
 			context.AddRespStructure(oneOf{answer}, openapi.WithHTTPStatus(status), answerExample(answer[0]))
 		default:
 			context.AddRespStructure(answer, openapi.WithHTTPStatus(status), answerExample(answer))
 		}
+	}
+	return nil
+}
+
+func addFile(context openapi.OperationContext, status int, file File) error {
+	if len(file.Types) == 0 {
+		return fmt.Errorf("the file of %d has no media type", status)
+	}
+	for _, media := range file.Types {
+		context.AddRespStructure(nil, openapi.WithHTTPStatus(status), openapi.WithContentType(media))
 	}
 	return nil
 }
@@ -97,21 +129,28 @@ func (d *document) addRefusals(context openapi.OperationContext, row Row) {
 			codes[kind.Status()] = append(codes[kind.Status()], kind.Code())
 		}
 	}
+	form := "Problem"
+	if SpeaksOpenAI(row.Path) {
+		form = "OpenAIProblem"
+	}
 	for status, list := range codes {
 		if _, success := row.Operation.Answers[status]; success {
 			continue // a probe that answers 503 in its own words
 		}
 		sort.Strings(list)
-		context.AddRespStructure(nil, openapi.WithHTTPStatus(status), openapi.WithReference(d.refusal(status, list)))
+		context.AddRespStructure(nil, openapi.WithHTTPStatus(status), openapi.WithReference(d.refusal(form, status, list)))
 	}
 }
 
-// refusal is the shared description of a status with these codes.
-func (d *document) refusal(status int, codes []string) string {
+// refusal is the shared description of a status with these codes, in one of the two forms.
+func (d *document) refusal(form string, status int, codes []string) string {
 	name := strconv.Itoa(status) + "." + strings.Join(codes, ".")
+	if form != "Problem" {
+		name = form + "." + name
+	}
 	response := openapi31.Response{
 		Description: http.StatusText(status) + ". Codes: `" + strings.Join(codes, "`, `") + "`.",
-		Content:     map[string]openapi31.MediaType{jsonType: {Schema: map[string]any{"$ref": schemas + "Problem"}}},
+		Content:     map[string]openapi31.MediaType{jsonType: {Schema: map[string]any{"$ref": schemas + form}}},
 	}
 	d.reflector.SpecEns().ComponentsEns().WithResponsesItem(name, openapi31.ResponseOrReference{Response: &response})
 	return "#/components/responses/" + name
@@ -123,13 +162,13 @@ func doorRefusals(row Row) []problems.Kind {
 		problems.Internal, problems.Starting, problems.Stopping, problems.DatabaseUnavailable, problems.MethodNotAllowed,
 		problems.PayloadTooLarge, problems.UnsupportedMediaType, problems.BadRequest, problems.HeadersTooLarge,
 	}
-	if row.Door != DoorUpload && !row.LongAnswer {
+	if !row.TakesFile() && !row.LongAnswer {
 		kinds = append(kinds, problems.Timeout)
 	}
-	if row.Door == DoorPaid || row.Door == DoorAnswer {
+	if row.SpendsNow() {
 		kinds = append(kinds, problems.BudgetExceeded)
 	}
-	if row.AwaitsModel {
+	if row.AwaitsModel || row.Door == DoorHearing {
 		kinds = append(kinds, problems.ProviderFailed, problems.ProviderUnavailable, problems.ProviderTimeout, problems.ModelUnavailable)
 	}
 	if row.Streams {

@@ -84,12 +84,8 @@ func (t *Table) Upload(
 	h func(echo.Context, auth.Principal, io.Reader) error, op Operation, opts ...Option,
 ) {
 	row, spec := t.row(DoorUpload, method, path, op, opts)
-	if bound != MaxUpload {
-		panic("routes: " + method + " " + path + " names no bound")
-	}
-	row.Body = t.bounds.Upload + uploadFrame
+	t.takesFile(&row, &spec, bound)
 	row.Price, row.Later = later.Price(), true
-	spec.guard.Body, spec.guard.TooLarge = row.Body, problems.UploadTooLarge(t.bounds.Upload)
 	t.scoped(&row, spec.guard, scope)
 	t.mount(row, t.guard.RequireScope(spec.guard, scope), func(c echo.Context) error {
 		return h(c, auth.PrincipalOf(c), c.Request().Body)
@@ -125,7 +121,7 @@ func (t *Table) row(door Door, method, path string, op Operation, opts []Option)
 	}
 	return Row{
 		Method: method, Path: path, Door: door, Operation: op, Body: spec.guard.Body,
-		Taken: t.stacked(spec.taken), LongAnswer: spec.longAnswer, AwaitsModel: spec.awaitsModel,
+		Taken: t.stacked(spec.taken), LongAnswer: spec.longAnswer, AwaitsModel: spec.awaitsModel, AwaitsAgent: spec.awaitsAgent,
 		Price: spec.later.Price(), Later: spec.later != budgets.Deferred{}, Weighs: spec.weighs, Uncounted: spec.guard.Uncounted,
 	}, spec
 }
@@ -133,7 +129,7 @@ func (t *Table) row(door Door, method, path string, op Operation, opts []Option)
 // entered is what a row does before its guard: set the request's clock and the bound of its body. A path that is
 // a row of its own under another method is answered 405, never read as the value of a parameter.
 func (t *Table) entered(row Row, guarded echo.HandlerFunc) echo.HandlerFunc {
-	timed := row.Door != DoorUpload && !row.LongAnswer
+	timed := !row.TakesFile() && !row.LongAnswer
 	whole := t.timeOf(row)
 	return func(c echo.Context) error {
 		if methods, ok := t.literal[c.Request().URL.Path]; ok && c.Request().URL.Path != row.Path {
@@ -152,7 +148,10 @@ func (t *Table) entered(row Row, guarded echo.HandlerFunc) echo.HandlerFunc {
 
 // timeOf is the whole time of a row's requests.
 func (t *Table) timeOf(row Row) time.Duration {
-	if row.AwaitsModel {
+	switch {
+	case row.AwaitsAgent:
+		return max(t.timeouts.Handler, t.timeouts.Model, t.timeouts.Agent)
+	case row.AwaitsModel:
 		return max(t.timeouts.Handler, t.timeouts.Model)
 	}
 	return t.timeouts.Handler

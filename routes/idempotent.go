@@ -145,7 +145,7 @@ func (t *Table) refusalToKeep(c echo.Context, err error) (answer idempotency.Ans
 		known.Kind == problems.IdempotencyInProgress:
 		return idempotency.Answer{}, false
 	}
-	body, err := json.Marshal(refusalBody(known.Kind, known, ""))
+	body, err := json.Marshal(refusalBody(c, known.Kind, known, ""))
 	if err != nil {
 		return idempotency.Answer{}, false
 	}

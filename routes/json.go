@@ -34,6 +34,19 @@ func DecodeJSON(c echo.Context, dst any) error {
 	return decode(body, dst)
 }
 
+// DecodePassedJSON is DecodeJSON for rows that pass parts of the body on as they stand, in whose lists null may be a value:
+// dst holds those parts undecoded.
+func DecodePassedJSON(c echo.Context, dst any) error {
+	if err := mustBeJSON(c.Request()); err != nil {
+		return err
+	}
+	body, err := io.ReadAll(c.Request().Body)
+	if err != nil {
+		return err
+	}
+	return decodeObject(body, dst, true)
+}
+
 // DecodeStrictJSON is DecodeJSON for rows of administration: a member that is not known is 400 and named, so that nobody
 // believes that it was set.
 func DecodeStrictJSON(c echo.Context, dst any) error {
@@ -97,7 +110,9 @@ func isJSON(contentType string) bool {
 	return media == "application/json" || (strings.HasPrefix(media, "application/") && strings.HasSuffix(media, "+json"))
 }
 
-func decode(body []byte, dst any) error {
+func decode(body []byte, dst any) error { return decodeObject(body, dst, false) }
+
+func decodeObject(body []byte, dst any, nullsInLists bool) error {
 	trimmed := bytes.TrimLeft(body, " \t\r\n")
 	if len(trimmed) == 0 || trimmed[0] != '{' {
 		return problems.New(problems.BadRequest, "The body must be a JSON object.")
@@ -108,7 +123,7 @@ func decode(body []byte, dst any) error {
 	if depth(trimmed) > maxDepth {
 		return problems.New(problems.BadRequest, "The JSON is nested more than %d deep.", maxDepth)
 	}
-	if nullInList(trimmed) {
+	if !nullsInLists && nullInList(trimmed) {
 		return problems.New(problems.InvalidParameter, "A list in the body has null among its members.")
 	}
 	err := json.Unmarshal(trimmed, dst)

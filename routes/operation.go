@@ -32,7 +32,7 @@ type File struct {
 	Types []string
 }
 
-// OneOf is an answer that has one of several types, of which the first may be an example.
+// OneOf is an answer that has one of several types, of which the first may be an example. The last may be a File.
 type OneOf []any
 
 // Nothing is an answer without a body.
@@ -55,6 +55,7 @@ const (
 	GroupEvents     Group = "Events"
 	GroupTokens     Group = "API tokens"
 	GroupAccount    Group = "Account"
+	GroupOpenAI     Group = "OpenAI clients"
 	GroupServer     Group = "Server"
 
 	GroupAdministration Group = "Administration"
@@ -64,6 +65,6 @@ const (
 func groups() []Group {
 	return []Group{
 		GroupRecordings, GroupTranscript, GroupProcessing, GroupSearch, GroupTags, GroupFolders, GroupSpeakers,
-		GroupReferences, GroupShares, GroupEvents, GroupTokens, GroupAccount, GroupServer, GroupAdministration,
+		GroupReferences, GroupShares, GroupEvents, GroupOpenAI, GroupTokens, GroupAccount, GroupServer, GroupAdministration,
 	}
 }

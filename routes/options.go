@@ -17,6 +17,7 @@ type rowSpec struct {
 	weighs     string
 
 	awaitsModel bool
+	awaitsAgent bool
 	later       budgets.Deferred
 }
 
@@ -38,6 +39,11 @@ func OwnLimit(plan *limits.Plan) Option {
 // AwaitsModel is for rows that answer when a model has: they have Timeouts.Model.
 func AwaitsModel() Option {
 	return func(s *rowSpec) { s.awaitsModel = true }
+}
+
+// AwaitsAgent is for rows that answer when a model has looked things up, in several calls: they have Timeouts.Agent.
+func AwaitsAgent() Option {
+	return func(s *rowSpec) { s.awaitsAgent = true }
 }
 
 // Later marks a row that can start paid work but is never refused for money. It hands out no Purse.

@@ -134,7 +134,7 @@ func enter(row Row) string {
 		return "anyone: " + row.Reason
 	case DoorAccount:
 		return "a session; a full token where API_TOKENS_MANAGE_BY_TOKEN is on"
-	case DoorToken, DoorUpload, DoorPaid, DoorAnswer:
+	case DoorToken, DoorUpload, DoorPaid, DoorHearing, DoorAnswer:
 		if row.Scopes[0] == auth.AnyToken {
 			return "any valid token or session"
 		}

@@ -218,7 +218,7 @@ func TestTheProbeFindsEachGuardThatIsLeftOut(t *testing.T) {
 }
 
 func withScopes(row routes.Row) bool {
-	return row.Door == routes.DoorToken || row.Door == routes.DoorUpload || row.Door == routes.DoorPaid || row.Door == routes.DoorAnswer
+	return row.Door == routes.DoorToken || row.Door == routes.DoorUpload || row.SpendsNow()
 }
 
 func administers(row routes.Row) bool { return row.Administers != auth.Verb{} }

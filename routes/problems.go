@@ -46,28 +46,54 @@ func (t *Table) write(c echo.Context, id string, kind problems.Kind, p *problems
 	clearEntity(h)
 	if p.RetryAfter > 0 {
 		h.Set("Retry-After", strconv.FormatInt(wholeSeconds(p.RetryAfter), 10))
-	} else if kind == problems.BudgetExceeded {
-		// Stock clients of model services would try again otherwise, where waiting cannot help.
+	}
+	if inVain(c, kind, p.RetryAfter) {
 		h.Set(shouldRetryHeader, "false")
 	}
 	if challenge := challenge(kind, p.Fields); challenge != "" {
 		h.Set("WWW-Authenticate", challenge)
 	}
-	if err := c.JSON(kind.Status(), refusalBody(kind, p, id)); err != nil {
+	if err := c.JSON(kind.Status(), refusalBody(c, kind, p, id)); err != nil {
 		t.logger.Debug("an answer could not be written", "request_id", id, "error", err.Error())
 	}
 }
 
-// refusalBody is the JSON of a problem. What an internal one is about stays in the log, under the request's id.
-func refusalBody(kind problems.Kind, p *problems.Error, id string) map[string]any {
-	if kind == problems.Internal {
-		return map[string]any{"error": "Internal error.", "code": kind.Code(), "request_id": id}
+// keptWait is the longest wait that OpenAI's own clients keep. Told a longer one they come back within seconds, twice.
+const keptWait = 59 * time.Second
+
+// inVain reports whether the stock clients of model services, which try again by themselves after most failures, are to
+// be told not to: where waiting cannot help, where they would not wait as long, and where nobody knows whether what
+// failed was paid for.
+func inVain(c echo.Context, kind problems.Kind, wait time.Duration) bool {
+	if wait > 0 {
+		return SpeaksOpenAI(c.Request().URL.Path) && wait > keptWait
 	}
-	body := make(map[string]any, len(p.Fields)+2)
-	for name, value := range p.Fields {
+	return kind == problems.BudgetExceeded ||
+		SpeaksOpenAI(c.Request().URL.Path) && (kind.Status() >= http.StatusInternalServerError || kind.Status() == http.StatusTooManyRequests)
+}
+
+// openAIPrefix is where clients of OpenAI's wire are answered in its words.
+const openAIPrefix = "/v1/"
+
+// SpeaksOpenAI reports whether a path, of a row or of none, is one of OpenAI's wire.
+func SpeaksOpenAI(path string) bool {
+	return strings.HasPrefix(path, openAIPrefix) || path == strings.TrimSuffix(openAIPrefix, "/")
+}
+
+// refusalBody is the JSON of a problem. What an internal one is about stays in the log, under the request's id.
+func refusalBody(c echo.Context, kind problems.Kind, p *problems.Error, id string) map[string]any {
+	message, fields := p.Message, p.Fields
+	if kind == problems.Internal {
+		message, fields = "Internal error.", map[string]any{"request_id": id}
+	}
+	if SpeaksOpenAI(c.Request().URL.Path) {
+		return problems.OpenAIError(kind, message, fields)
+	}
+	body := make(map[string]any, len(fields)+2)
+	for name, value := range fields {
 		body[name] = value
 	}
-	body["error"], body["code"] = p.Message, kind.Code()
+	body["error"], body["code"] = message, kind.Code()
 	return body
 }
 

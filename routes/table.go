@@ -26,6 +26,7 @@ const (
 	DoorToken   Door = "token"
 	DoorUpload  Door = "upload"
 	DoorPaid    Door = "paid"
+	DoorHearing Door = "hearing"
 	DoorAnswer  Door = "answer"
 	DoorAccount Door = "account"
 )
@@ -56,6 +57,8 @@ type Timeouts struct {
 	Handler time.Duration
 	// Model is the same of a row that answers when a model has; 150 s.
 	Model time.Duration
+	// Agent is the same of a row whose model looks things up first; 270 s.
+	Agent time.Duration
 	// BodyStall is how long a body may send no byte; 30 s.
 	BodyStall time.Duration
 	// WriteStall is how long a client may take no byte of the answer; 30 s.
@@ -116,6 +119,8 @@ type Row struct {
 	Later bool
 	// AwaitsModel rows answer when a model has: they may take Timeouts.Model.
 	AwaitsModel bool
+	// AwaitsAgent rows may take Timeouts.Agent.
+	AwaitsAgent bool
 	// Streams is true of rows that can answer with a stream, in one of the organization's slots and by its clocks.
 	Streams bool
 	// LongAnswer rows may answer for longer than Timeouts.Handler; a client that takes nothing is still cut off.
@@ -127,6 +132,14 @@ type Row struct {
 	// Uncounted rows are probes: no limit applies.
 	Uncounted bool
 }
+
+// SpendsNow reports whether the row's request itself is what its caller pays for, and is refused when nothing is left.
+func (r Row) SpendsNow() bool {
+	return r.Door == DoorPaid || r.Door == DoorHearing || r.Door == DoorAnswer
+}
+
+// TakesFile reports whether the body has the bound of uploads, and no time but that it keeps coming.
+func (r Row) TakesFile() bool { return r.Door == DoorUpload || r.Door == DoorHearing }
 
 // Table is every route of the server.
 type Table struct {
@@ -185,6 +198,9 @@ func (t Timeouts) withDefaults() Timeouts {
 	}
 	if t.Model == 0 {
 		t.Model = 150 * time.Second
+	}
+	if t.Agent == 0 {
+		t.Agent = 270 * time.Second
 	}
 	return t
 }

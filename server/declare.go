@@ -3,6 +3,7 @@ package server
 import (
 	accounthandlers "github.com/stenometer/stenometer/accounts/handlers"
 	"github.com/stenometer/stenometer/api/health"
+	"github.com/stenometer/stenometer/api/openai"
 	"github.com/stenometer/stenometer/api/openapi"
 	v1 "github.com/stenometer/stenometer/api/v1"
 	"github.com/stenometer/stenometer/routes"
@@ -16,6 +17,7 @@ type Parts struct {
 	Accounts *accounthandlers.Handlers
 	Tokens   *tokenhandlers.Handlers
 	V1       *v1.API
+	OpenAI   *openai.API
 	OpenAPI  *openapi.API
 	Web      *web.Pages
 }
@@ -27,6 +29,7 @@ func Declare(t *routes.Table, parts Parts) {
 	parts.Accounts.Declare(t)
 	parts.Tokens.Declare(t)
 	parts.V1.Declare(t)
+	parts.OpenAI.Declare(t)
 	parts.OpenAPI.Declare(t)
 	parts.Web.Declare(t)
 }

@@ -32,16 +32,24 @@ type demoAnswer struct {
 	body   []byte
 }
 
-func (d *demoClient) call(ctx context.Context, method, path, contentType string, body io.Reader) (demoAnswer, error) {
+func (d *demoClient) request(ctx context.Context, method, path, contentType string, body io.Reader) (*http.Request, error) {
 	request, err := http.NewRequestWithContext(ctx, method, d.address+path, body)
 	if err != nil {
-		return demoAnswer{}, fmt.Errorf("building %s %s: %w", method, path, err)
+		return nil, fmt.Errorf("building %s %s: %w", method, path, err)
 	}
 	if d.token != "" {
 		request.Header.Set("Authorization", "Bearer "+d.token)
 	}
 	if contentType != "" {
 		request.Header.Set("Content-Type", contentType)
+	}
+	return request, nil
+}
+
+func (d *demoClient) call(ctx context.Context, method, path, contentType string, body io.Reader) (demoAnswer, error) {
+	request, err := d.request(ctx, method, path, contentType, body)
+	if err != nil {
+		return demoAnswer{}, err
 	}
 	response, err := d.http.Do(request)
 	if err != nil {

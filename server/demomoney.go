@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	_ "embed"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -15,9 +14,6 @@ import (
 
 //go:embed demodata/prices.yaml
 var demoPrices []byte
-
-// demoQuestion is asked of the demo's recording.
-const demoQuestion = "Who is cold hearted and selfish?"
 
 // demoUsage is what the demo shows of the month.
 type demoUsage struct {
@@ -67,37 +63,6 @@ func demoMoney(ctx context.Context, out io.Writer, client *demoClient, running *
 	return client.expectNoMoney(ctx, out, running, userID, id, usage.Account.Spent)
 }
 
-// ask puts the question and shows the answer with its sources.
-func (d *demoClient) ask(ctx context.Context, out io.Writer, id int64) error {
-	var reply struct {
-		Response string `json:"response"`
-		Sources  []struct {
-			N         int      `json:"n"`
-			StartTime *float64 `json:"start_time"`
-			Quote     *string  `json:"quote"`
-			Verified  bool     `json:"verified"`
-		} `json:"sources"`
-	}
-	err := d.expect(ctx, http.StatusOK, http.MethodPost, fmt.Sprintf("/api/v1/recordings/%d/chat", id), "application/json", question(), &reply)
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(out, "question     %s\n%s\n", demoQuestion, indented(reply.Response))
-	verified := 0
-	for _, source := range reply.Sources {
-		if source.StartTime == nil || source.Quote == nil || !source.Verified {
-			continue
-		}
-		verified++
-		fmt.Fprintf(out, "  [%d] at %.2f s: %q\n", source.N, *source.StartTime, *source.Quote)
-	}
-	fmt.Fprintln(out)
-	if verified == 0 {
-		return fmt.Errorf("the answer has no source that stands in the transcript")
-	}
-	return nil
-}
-
 // expectNoMoney sets the account's budget to what is spent and shows that the next question is refused.
 func (d *demoClient) expectNoMoney(ctx context.Context, out io.Writer, running *Running, userID, id int64, spent float64) error {
 	server := running.Server()
@@ -109,7 +74,7 @@ func (d *demoClient) expectNoMoney(ctx context.Context, out io.Writer, running *
 		return fmt.Errorf("setting the demo's budget: %w", err)
 	}
 	fmt.Fprintln(out, "budget       set to what is spent; the log tells that 50, 80 and 100 % of it are reached")
-	answer, err := d.call(ctx, http.MethodPost, fmt.Sprintf("/api/v1/recordings/%d/chat", id), "application/json", question())
+	answer, err := d.call(ctx, http.MethodPost, chatPath(id), "application/json", question())
 	if err != nil {
 		return err
 	}
@@ -118,11 +83,6 @@ func (d *demoClient) expectNoMoney(ctx context.Context, out io.Writer, running *
 	}
 	fmt.Fprintf(out, "no money     402\n             %s\n", bytes.TrimSpace(answer.body))
 	return nil
-}
-
-func question() io.Reader {
-	body, _ := json.Marshal(map[string]any{"message": demoQuestion, "with_sources": true}) // strings and a bool
-	return bytes.NewReader(body)
 }
 
 func indented(text string) string {

@@ -11,10 +11,12 @@ import (
 	"github.com/stenometer/stenometer/accounts"
 	accounthandlers "github.com/stenometer/stenometer/accounts/handlers"
 	"github.com/stenometer/stenometer/api/health"
+	"github.com/stenometer/stenometer/api/openai"
 	"github.com/stenometer/stenometer/api/openapi"
 	v1 "github.com/stenometer/stenometer/api/v1"
 	"github.com/stenometer/stenometer/auth"
 	"github.com/stenometer/stenometer/budgets"
+	"github.com/stenometer/stenometer/completions"
 	"github.com/stenometer/stenometer/config"
 	"github.com/stenometer/stenometer/idempotency"
 	"github.com/stenometer/stenometer/jobs"
@@ -81,7 +83,8 @@ func (s *Server) join() error {
 	s.keys = idempotency.New(s.db, idempotency.Options{
 		Life: s.config.KeyLife, Hold: s.config.HandlerTimeout + keyMargin, SweepEvery: time.Hour, Now: s.now, Logger: logger,
 	})
-	s.recordings = recordings.New(s.db, s.recordingOptions(toolbox, s.transcriber(engine, toolbox), s.adapter(writer)))
+	text := s.adapter(writer)
+	s.recordings = recordings.New(s.db, s.recordingOptions(toolbox, s.transcriber(engine, toolbox), text))
 	s.watch = &watch{
 		db: s.db, files: filesAnswer(s.config, s.files), counts: s.counts, jobs: s.jobs, metrics: s.metrics, logger: logger, now: s.now,
 		alive: &s.alive, probeEvery: s.config.StorageProbe, sweepEvery: s.config.LimitsSweep,
@@ -105,6 +108,11 @@ func (s *Server) join() error {
 		V1: v1.New(v1.Options{
 			Recordings: s.recordings, Accounts: s.accounts, Budgets: s.budgets, Limits: guard, Addresses: addresses, PublicURL: s.config.PublicURL,
 			Engine: engine.Describe(), Text: writer.Describe(), Version: s.program.Version, Now: s.now,
+		}),
+		OpenAI: openai.New(openai.Options{
+			Recordings: s.recordings, Now: s.now, Completions: completions.New(completions.Options{
+				Text: text, Further: s.config.TextModelsAllowed, InputChars: s.config.MaxInputChars, Tokens: s.config.ChatMaxTokens,
+			}),
 		}),
 		OpenAPI: described,
 		Web:     web.New(s.recordings),
@@ -196,6 +204,7 @@ func (s *Server) recordingOptions(toolbox *media.Media, transcriber *speech.Tran
 		Files: s.files, LocalPath: s.localPath(), TempDir: s.temporary(), Free: freeSpace(s.config.DataDir),
 		Keys: s.keys, Queue: s.jobs, AutoSummaries: s.config.AutoSummaries, Purses: s.budgets.Purses(), Media: toolbox, Transcriber: transcriber, Text: text,
 		TextBounds:     s.textBounds(),
+		Inquiry:        inquiryOptions(s.config, text, s.now),
 		Slots:          jobs.NewSlots(s.counts, s.config.JobsMaxConcurrentPerOrg, slotLife),
 		Allowance:      jobs.NewAllowance(s.counts.For(limits.OnProcess), s.inForce),
 		SignAudio:      signedAudio(s.config, s.files),
@@ -203,7 +212,8 @@ func (s *Server) recordingOptions(toolbox *media.Media, transcriber *speech.Tran
 		MaxUploadBytes: int64(s.config.MaxUploadMB) << 20,
 		ReserveBytes:   int64(s.config.DiskReserveMB) << 20,
 		Transcribed:    s.metrics.Transcribed,
-		SlotLife:       slotLife, WatchEvery: watchEvery, WorkTimeout: workTimeout,
+		HearingMax:     s.config.SyncAudioMax, HearingTimeout: s.config.TranscriptionTimeout,
+		SlotLife: slotLife, WatchEvery: watchEvery, WorkTimeout: workTimeout,
 		SweepInterval: s.config.SweepInterval, SweepAge: s.config.SweepAge, SweepRemove: s.config.SweepRemove,
 		ChangesSettle: s.config.ChangesSettle, TombstoneLife: s.config.TombstoneLife,
 		Now: s.now, Logger: s.program.Logger,
@@ -296,10 +306,13 @@ func streamOptions(cfg *config.Config, slots streams.Slots, counted streams.Metr
 
 func tableOptions(cfg *config.Config, guard *auth.Guard, counted routes.Metrics, logger *slog.Logger, now func() time.Time) routes.Options {
 	return routes.Options{
-		Guard:    guard,
-		Bounds:   routes.Bounds{Upload: int64(cfg.MaxUploadMB) << 20},
-		Timeouts: routes.Timeouts{Handler: cfg.HandlerTimeout, Model: cfg.TextModelTimeout + cfg.HandlerTimeout, BodyStall: cfg.UploadStallTimeout, WriteStall: cfg.UploadStallTimeout},
-		Origins:  cfg.AllowedOrigins,
-		Metrics:  counted, Logger: logger, Now: now,
+		Guard:  guard,
+		Bounds: routes.Bounds{Upload: int64(cfg.MaxUploadMB) << 20},
+		Timeouts: routes.Timeouts{
+			Handler: cfg.HandlerTimeout, Model: cfg.TextModelTimeout + cfg.HandlerTimeout, Agent: cfg.AgentTimeout + cfg.TextModelTimeout + cfg.HandlerTimeout,
+			BodyStall: cfg.UploadStallTimeout, WriteStall: cfg.UploadStallTimeout,
+		},
+		Origins: cfg.AllowedOrigins,
+		Metrics: counted, Logger: logger, Now: now,
 	}
 }

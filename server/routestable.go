@@ -8,6 +8,7 @@ import (
 
 	accounthandlers "github.com/stenometer/stenometer/accounts/handlers"
 	"github.com/stenometer/stenometer/api/health"
+	"github.com/stenometer/stenometer/api/openai"
 	"github.com/stenometer/stenometer/api/openapi"
 	v1 "github.com/stenometer/stenometer/api/v1"
 	"github.com/stenometer/stenometer/auth"
@@ -55,6 +56,7 @@ func table(cfg *config.Config, callers Callers, dry bool) *routes.Table {
 		Accounts: accounthandlers.New(accounthandlers.Options{}),
 		Tokens:   tokenhandlers.New(nil),
 		V1:       v1.New(v1.Options{}),
+		OpenAI:   openai.New(openai.Options{}),
 		OpenAPI:  openapi.New(),
 		Web:      web.New(nil),
 	})

@@ -1,9 +1,12 @@
 package speech
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/stenometer/stenometer/problems"
 )
 
 // Kind says what went wrong, under the names that the contract uses for a failed transcription.
@@ -61,6 +64,30 @@ func Wait(err error) time.Duration {
 func Permanent(err error) bool {
 	var failure *Error
 	return errors.As(err, &failure) && failure.permanent
+}
+
+// waitHint is the wait that is told of a service which is busy or away and names none.
+const waitHint = 5 * time.Second
+
+// Problem is an *Error as a caller is told it who waited for the engine; other errors are unchanged. A service's 401 or
+// 403 is the operator's matter and never the caller's.
+func Problem(err error) error {
+	var failure *Error
+	if !errors.As(err, &failure) {
+		return err
+	}
+	kind, wait := problems.ProviderFailed, time.Duration(0)
+	switch failure.Kind {
+	case TimedOut:
+		kind = problems.ProviderTimeout
+	case RateLimited, Unreachable:
+		if !failure.permanent {
+			kind, wait = problems.ProviderUnavailable, cmp.Or(failure.RetryAfter, waitHint)
+		}
+	default:
+		wait = failure.RetryAfter
+	}
+	return problems.New(kind, "%s.", failure.Error()).After(wait).Because(err)
 }
 
 func permanent(kind Kind, status int, message string) *Error {

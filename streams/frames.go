@@ -48,9 +48,7 @@ func plainFailure(kind problems.Kind, p *problems.Error) any {
 }
 
 func openAIFailure(kind problems.Kind, p *problems.Error) any {
-	return map[string]any{"error": map[string]any{
-		"message": p.Message, "type": kind.OpenAIType(), "param": nil, "code": kind.Code(),
-	}}
+	return problems.OpenAIError(kind, p.Message, nil)
 }
 
 // errNoOpener is a capability that nobody handed out.

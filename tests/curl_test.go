@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -120,6 +121,7 @@ func runPage(t *testing.T, page string, blocks []curlBlock) {
 	environment := servertest.Fresh(t).With(servertest.Environment{
 		"ASR_BASE_URL": talkingProvider(t).ASRBaseURL(), "PUBLIC_URL": "https://notes.example.org",
 		"TEXT_MODEL_BASE_URL": writingModel(t).BaseURL(), "TEXT_MODEL_NAME": "gpt-4o-mini", "AUTO_SUMMARIZATION": "true",
+		"TRANSCRIPTION_MODEL": "whisper-1", "ENABLE_INQUIRE_MODE": "true",
 	})
 	process := servertest.Start(t, environment)
 	variables := maps.Clone(environment)
@@ -168,6 +170,8 @@ func writingModel(t *testing.T) *llmtest.Server {
 		switch {
 		case call.JSON:
 			return llmtest.Says(`{"SPEAKER_00": "Ada", "SPEAKER_01": ""}`)
+		case strings.Contains(string(call.Body), "a person's recorded conversations"):
+			return llmtest.Says("By Friday " + regexp.MustCompile(`\[[^\[\]]*\]\(/recordings/[^)]*\)`).FindString(string(call.Body)) + ".")
 		case strings.Contains(string(call.Body), "You answer questions"):
 			return llmtest.Says(`By Friday [S1 "I send the minutes by Friday"].`)
 		}

@@ -17,7 +17,7 @@ var words = []string{"problems", "config", "metrics", "outbound", "media", "seal
 var ideasAndStories = []string{
 	"limits", "auth", "streams", "budgets", "audit", "idempotency", "jobs",
 	"accounts", "tokens", "orgs", "llm", "speech", "webhooks",
-	"recordings",
+	"recordings", "completions",
 }
 
 // floors is the table of the layout, lowest floor first. A package of ours that has no row here is a fault: say where
@@ -49,6 +49,7 @@ func buildFloors() []floor {
 	above("webhooks", "models", "auth", "jobs", "audit")
 	above("recordings", "models", "auth", "budgets", "jobs", "speech", "llm", "webhooks", "streams", "orgs",
 		"idempotency", "audit")
+	above("completions", "models", "budgets", "llm", "streams")
 	above("routes", "auth", "limits", "budgets", "streams", "idempotency", "audit")
 	surfaces := append([]string{"routes"}, ideasAndStories...)
 	for _, pkg := range surfacePackages {
@@ -61,7 +62,7 @@ func buildFloors() []floor {
 
 // surfacePackages is floor 6.
 var surfacePackages = []string{
-	"api/v1", "api/health", "api/openapi", "web", "accounts/handlers", "tokens/handlers", "webhooks/handlers", "webhooks/inbound",
+	"api/v1", "api/openai", "api/health", "api/openapi", "web", "accounts/handlers", "tokens/handlers", "webhooks/handlers", "webhooks/inbound",
 }
 
 // testPackages hold what tests share. They may import anything, and nothing of the product may import them.

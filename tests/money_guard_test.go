@@ -50,7 +50,32 @@ func spenders(t *testing.T) map[string]spender {
 		}
 	}
 	const recording = "/api/v1/recordings/:recording"
+	inquire := func(question string) func(*servertest.Client, int64) servertest.Answer {
+		return func(c *servertest.Client, id int64) servertest.Answer {
+			return c.Send("POST", "/api/v1/inquire", map[string]any{"question": question, "filters": map[string]any{"recording_ids": []int64{id}}})
+		}
+	}
+	completes := func(question string) func(*servertest.Client, int64) servertest.Answer {
+		return func(c *servertest.Client, id int64) servertest.Answer {
+			asked := asks(map[string]any{"messages": []any{map[string]any{"role": "user", "content": question}}})
+			if id == nowhere {
+				asked["model"] = "nobody's"
+			}
+			return c.Send("POST", completionsPath, asked)
+		}
+	}
+	heard := func(content []byte) func(*servertest.Client, int64) servertest.Answer {
+		return func(c *servertest.Client, id int64) servertest.Answer {
+			if id == nowhere {
+				return hears(t, c, nil)
+			}
+			return hears(t, c, content, "model", "asr_endpoint")
+		}
+	}
 	return map[string]spender{
+		"POST /api/v1/inquire":           {false, "process", inquire("What is said?"), inquire(long)},
+		"POST " + completionsPath:        {false, "process", completes("What do bees make?"), completes(long)},
+		"POST " + transcriptionsPath:     {false, "process", heard(tone(t)), heard(make([]byte, 1<<20+1))},
 		"POST /api/v1/recordings/upload": {true, "upload", upload(tone(t)), upload(make([]byte, 1<<20+1))},
 		"POST /api/v1/recordings/batch/transcribe": {
 			false, "process",
@@ -116,7 +141,7 @@ func newPayers(t *testing.T) *payers {
 	p.environment = quiet(t).With(servertest.Environment{
 		"ASR_BASE_URL": p.speech.ASRBaseURL(), "PRICES_FILE": prices, "AI_MAX_INPUT_CHARS": "1000", "MAX_UPLOAD_MB": "1",
 		"TEXT_MODEL_BASE_URL": p.model.BaseURL(), "TEXT_MODEL_API_KEY": "sk-test", "TEXT_MODEL_NAME": "scripted",
-		"TRUSTED_PROXY_COUNT": "1", "API_MAX_TOKENS_PER_USER": "0",
+		"TRUSTED_PROXY_COUNT": "1", "API_MAX_TOKENS_PER_USER": "0", "ENABLE_INQUIRE_MODE": "true",
 	})
 	for name := range p.rows {
 		p.names = append(p.names, name)

@@ -3,10 +3,11 @@ package tests
 import (
 	"net/http"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/stenometer/stenometer/tests/llmtest"
 	"github.com/stenometer/stenometer/tests/servertest"
 )
 
@@ -36,32 +37,148 @@ func TestOnlyStreamsWriteStreams(t *testing.T) {
 	}
 }
 
-// Rule: every row that streams takes a slot before it asks a provider. The rows are those of the live table.
-func TestEveryStreamingRowTakesASlot(t *testing.T) {
-	t.Parallel()
-	asked := map[string]map[string]any{
-		"POST /api/v1/recordings/:recording/chat": {"message": "What is it about?", "stream": true},
+// streamingRows are requests for a stream on each row that has them; without "stream" they are answered at once.
+var streamingRows = map[string]map[string]any{
+	"POST /api/v1/inquire":                    {"question": "Who keeps bees?"},
+	"POST /api/v1/recordings/:recording/chat": {"message": "What is it about?"},
+	"POST /v1/chat/completions":               {"model": "scripted", "messages": []any{map[string]any{"role": "user", "content": "What of bees?"}}},
+}
+
+// streamed is one streaming row, its request, and who asks.
+type streamed struct {
+	t      *testing.T
+	r      *moneyRig
+	client *servertest.Client
+	path   string
+	body   map[string]any
+}
+
+// asks sends the request, for a stream or not.
+func (s streamed) asks(client *servertest.Client, stream bool, header ...string) *opened {
+	s.t.Helper()
+	body := map[string]any{"stream": stream}
+	for name, value := range s.body {
+		body[name] = value
 	}
-	r := streamRig(t, "", servertest.Environment{"AI_STREAM_MAX_CONCURRENT_PER_ORG": "0"})
-	client, id := r.payer(t, "none", "none")
-	before, seen := len(r.model.Calls()), []string{}
+	return opensStream(s.t, &http.Transport{Proxy: nil, DisableKeepAlives: true}, client, s.path, body, header...)
+}
+
+// begins opens a stream and reads its first event.
+func (s streamed) begins() *opened {
+	s.t.Helper()
+	stream := s.asks(s.client, true).begun()
+	if stream.event() == nil {
+		s.t.Fatal("a stream without an event")
+	}
+	return stream
+}
+
+// Rule: every row that streams has all that bounds a stream, in both forms of its answer. The rows are those of the live
+// table: a row that is not known here fails.
+func TestEveryStreamingRowIsGuarded(t *testing.T) {
+	t.Parallel()
+	r := streamRig(t, "", servertest.Environment{"AI_STREAM_MAX_CONCURRENT_PER_ORG": "1", "ENABLE_INQUIRE_MODE": "true"})
+	client, id := r.payer(t, "rich", "none")
+	poor, his := r.payer(t, "poor", "0.1")
+	r.model.Always(func(call llmtest.Call) llmtest.Reply {
+		if !call.Stream {
+			return llmtest.Says("Of bees.")
+		}
+		return until(1, (&gate{}).open)
+	})
+	var seen []string
 	for _, row := range liveTable(t).Rows() {
 		if !row.Streams {
 			continue
 		}
 		name := row.Method + " " + row.Path
 		seen = append(seen, name)
-		body, known := asked[name]
-		if !known {
-			t.Errorf("%s streams and is not tested here", name)
-			continue
-		}
-		path := strings.ReplaceAll(row.Path, ":recording", at("%d", id))
-		if answer := client.Send(row.Method, path, body); answer.Status != http.StatusTooManyRequests || answer.Code() != "stream_limit_reached" || answer.Header.Get("Retry-After") != "" {
-			t.Errorf("%s without slots: %v", name, answer)
-		}
+		t.Run(name, func(t *testing.T) {
+			body, known := streamingRows[name]
+			if !known {
+				t.Fatal("it streams and is not tested here")
+			}
+			path := func(id int64) string { return strings.ReplaceAll(row.Path, ":recording", at("%d", id)) }
+			s := streamed{t, r, client, path(id), body}
+			s.takesASlot()
+			s.endsWithItsCredential()
+			s.isRefusedWithAKey()
+			streamed{t, r, poor, path(his), body}.isRefusedWithoutMoney()
+		})
 	}
-	if len(seen) != len(asked) || len(r.model.Calls()) != before || !slices.IsSorted(seen) {
-		t.Errorf("rows %v, %d calls", seen, len(r.model.Calls())-before)
+	if len(seen) != len(streamingRows) {
+		t.Errorf("the streaming rows are %v", seen)
+	}
+}
+
+// takesASlot: while the only slot is held a stream is refused with a hint, reaches no provider and holds no money, and an
+// answer that does not stream needs none; the slot and the provider are free within a second of the client's leaving.
+func (s streamed) takesASlot() {
+	s.t.Helper()
+	first := s.begins()
+	before, held := len(s.r.model.Calls()), used(s.t, s.client).Account.Held
+	second := s.asks(s.client, true)
+	second.refused(http.StatusTooManyRequests, "stream_limit_reached")
+	if second.response.Header.Get("Retry-After") == "" || len(s.r.model.Calls()) != before || used(s.t, s.client).Account.Held != held {
+		s.t.Errorf("a second stream has the headers %v and %d calls", second.response.Header, len(s.r.model.Calls())-before)
+	}
+	if answer := s.asks(s.client, false); answer.response.StatusCode != http.StatusOK || !strings.HasPrefix(answer.response.Header.Get("Content-Type"), "application/json") {
+		s.t.Errorf("without stream it is answered %d", answer.response.StatusCode)
+	}
+	aborted, left := s.r.model.Aborted(), time.Now()
+	first.leave()
+	servertest.Eventually(s.t, 10*time.Second, "the provider is left", func() bool { return s.r.model.Aborted() > aborted })
+	if took := time.Since(left); took > time.Second {
+		s.t.Errorf("the provider was left after %v", took)
+	}
+	for {
+		next := s.asks(s.client, true)
+		if next.response.StatusCode == http.StatusOK {
+			next.leave()
+			break
+		}
+		if time.Since(left) > time.Second {
+			s.t.Fatal("the slot was not free within a second")
+		}
+		<-time.After(20 * time.Millisecond)
+	}
+	servertest.Eventually(s.t, 10*time.Second, "all is settled", func() bool { return used(s.t, s.client).Account.Held == 0 })
+}
+
+// endsWithItsCredential: within a second of its token's end.
+func (s streamed) endsWithItsCredential() {
+	s.t.Helper()
+	other := servertest.ClientOf(s.t, s.client.URL)
+	other.Header.Set("Authorization", "Bearer "+servertest.CreateToken(s.t, s.r.environment, "rich@example.org"))
+	stream := streamed{s.t, s.r, other, s.path, s.body}.begins()
+	if answer := other.Send("DELETE", "/api/v1/tokens/current", nil); answer.Status >= 300 {
+		s.t.Fatalf("the token was not revoked: %v", answer)
+	}
+	revoked := time.Now()
+	stream.endsWith("invalid_token")
+	if took := time.Since(revoked); took > time.Second {
+		s.t.Errorf("it ended %v after its token", took)
+	}
+}
+
+// isRefusedWithAKey: a stream cannot be kept and sent again.
+func (s streamed) isRefusedWithAKey() {
+	s.t.Helper()
+	before := len(s.r.model.Calls())
+	s.asks(s.client, true, "Idempotency-Key", strings.ReplaceAll(s.path, "/", "-")).refused(http.StatusBadRequest, "invalid_parameter")
+	if calls := len(s.r.model.Calls()); calls != before {
+		s.t.Errorf("with a key of idempotency it made %d calls", calls-before)
+	}
+}
+
+// isRefusedWithoutMoney: in both forms, before any provider is asked.
+func (s streamed) isRefusedWithoutMoney() {
+	s.t.Helper()
+	before := len(s.r.model.Calls())
+	for _, stream := range []bool{true, false} {
+		s.asks(s.client, stream).refused(http.StatusPaymentRequired, "budget_exceeded")
+	}
+	if calls := len(s.r.model.Calls()); calls != before {
+		s.t.Errorf("without money it made %d calls", calls-before)
 	}
 }

@@ -32,13 +32,19 @@ func asksForStream(t *testing.T, client *servertest.Client, id int64, body map[s
 	for name, value := range body {
 		asked[name] = value
 	}
-	raw, err := json.Marshal(asked)
+	return opensStream(t, &http.Transport{Proxy: nil, DisableKeepAlives: true}, client, at("/api/v1/recordings/%d/chat", id), asked, header...)
+}
+
+// opensStream sends a request whose answer is read piece by piece.
+func opensStream(t *testing.T, over http.RoundTripper, client *servertest.Client, path string, body any, header ...string) *opened {
+	t.Helper()
+	raw, err := json.Marshal(body)
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, leave := context.WithTimeout(t.Context(), time.Minute)
+	ctx, leave := context.WithTimeout(t.Context(), 2*time.Minute)
 	t.Cleanup(leave)
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, client.URL+at("/api/v1/recordings/%d/chat", id), bytes.NewReader(raw))
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, client.URL+path, bytes.NewReader(raw))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +53,7 @@ func asksForStream(t *testing.T, client *servertest.Client, id int64, body map[s
 	for i := 0; i+1 < len(header); i += 2 {
 		request.Header.Set(header[i], header[i+1])
 	}
-	response, err := (&http.Client{Transport: &http.Transport{Proxy: nil, DisableKeepAlives: true}}).Do(request)
+	response, err := (&http.Client{Transport: over}).Do(request)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,10 +76,18 @@ func (o *opened) refused(status int, code string) map[string]any {
 	o.t.Helper()
 	var body map[string]any
 	err := json.NewDecoder(o.response.Body).Decode(&body)
-	if err != nil || o.response.StatusCode != status || body["code"] != code {
+	if err != nil || o.response.StatusCode != status || codeOf(body) != code {
 		o.t.Errorf("answered %d %v, %v, want %d %s", o.response.StatusCode, body, err, status, code)
 	}
 	return body
+}
+
+// codeOf is the code of an error, in an answer and in a frame, by our wire and by OpenAI's.
+func codeOf(said map[string]any) any {
+	if inner, ok := said["error"].(map[string]any); ok {
+		return inner["code"]
+	}
+	return said["code"]
 }
 
 // event is the next one; nil at the end.
@@ -87,6 +101,9 @@ func (o *opened) event() map[string]any {
 		data, found := strings.CutPrefix(line, "data: ")
 		if !found {
 			continue
+		}
+		if data == "[DONE]\n" {
+			return map[string]any{"end_of_stream": true} // OpenAI's way of saying so
 		}
 		var event map[string]any
 		if err := json.Unmarshal([]byte(data), &event); err != nil {
@@ -111,7 +128,7 @@ func (o *opened) rest() (events []map[string]any, text string) {
 func (o *opened) endsWith(code string) {
 	o.t.Helper()
 	events, _ := o.rest()
-	if len(events) == 0 || events[len(events)-1]["code"] != code {
+	if len(events) == 0 || codeOf(events[len(events)-1]) != code {
 		o.t.Errorf("the last events are %v, want the code %s", events, code)
 	}
 	for _, event := range events {

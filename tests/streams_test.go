@@ -76,12 +76,14 @@ func TestAnAnswerStreams(t *testing.T) {
 }
 
 // What fails before the model begins is an ordinary error; what fails later is the last event, and no end follows. The
-// clocks end what is silent by their names, at the provider too.
+// clocks end what is silent by their names, at the provider too; the times of ordinary answers and calls, which are
+// shorter here than a stream, end none (H-017).
 func TestAStreamThatFailsSaysSo(t *testing.T) {
 	t.Parallel()
 	r := streamRig(t, "", servertest.Environment{
 		"AI_STREAM_FIRST_BYTE_TIMEOUT_SECONDS": "1", "AI_STREAM_IDLE_TIMEOUT_SECONDS": "1.5", "AI_STREAM_TOTAL_TIMEOUT_SECONDS": "4",
 		"TEXT_MODEL_ATTEMPTS": "1", "AI_STREAM_MAX_CONCURRENT_PER_ORG": "1",
+		"HTTP_HANDLER_TIMEOUT_SECONDS": "2.3", "TEXT_MODEL_TIMEOUT_SECONDS": "1.2", "UPLOAD_STALL_TIMEOUT_SECONDS": "2",
 	})
 	client, id := r.payer(t, "unlucky", "none")
 	poor, his := r.payer(t, "poor", "0.1")
@@ -276,7 +278,7 @@ func TestAClientThatLeavesGivesItsSlotBack(t *testing.T) {
 			if time.Since(began) > time.Second {
 				t.Fatal("the slot was not free within a second")
 			}
-			<-time.After(20 * time.Millisecond)
+			<-time.After(5 * time.Millisecond)
 		}
 	}
 }

@@ -97,9 +97,18 @@ func Starting() http.Handler {
 			write(w, status, body)
 		default:
 			w.Header().Set("Retry-After", "1")
-			write(w, problems.Starting.Status(), map[string]string{"error": "The server is starting.", "code": problems.Starting.Code()})
+			write(w, problems.Starting.Status(), starting(r.URL.Path))
 		}
 	})
+}
+
+// starting is the refusal in the form of the path.
+func starting(path string) any {
+	const says = "The server is starting."
+	if routes.SpeaksOpenAI(path) {
+		return problems.OpenAIError(problems.Starting, says, nil)
+	}
+	return map[string]string{"error": says, "code": problems.Starting.Code()}
 }
 
 // write sends one small JSON body; a client that has gone is nobody's failure.

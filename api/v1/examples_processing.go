@@ -34,3 +34,17 @@ func exampleChatReply() chatReply {
 		}}),
 	}
 }
+
+func exampleInquireRequest() inquireRequest {
+	return inquireRequest{
+		Question: new("When is the budget sent out?"), Mode: new("auto"), Scope: new("own"),
+		Filters: &inquireFilters{TagIDs: []int64{3}, Speakers: []string{"Grace Hopper"}, DateFrom: new("2026-11-01")},
+	}
+}
+
+func exampleInquireReply() inquireReply {
+	return inquireReplyOf(recordings.Findings{
+		Answer: new("By Friday [1]."), Mode: recordings.ByRetrieval,
+		Citations: []recordings.Citation{{N: 1, RecordingID: 42, Title: new("Budget talk"), Start: new(2.0), URL: "/recordings/42?t=2"}},
+	})
+}

@@ -103,6 +103,7 @@ func (a *API) declareRecordings(t *routes.Table) {
 	t.Paid("POST", "/api/v1/recordings/:recording/regenerate_title", auth.Process, budgets.Text, a.regenerateTitle, regenerateTitleOperation(), routes.AwaitsModel())
 	t.Answer("POST", "/api/v1/recordings/:recording/chat", auth.Process, budgets.Text, a.chat, chatOperation())
 	t.Paid("POST", "/api/v1/recordings/:recording/speakers/identify", auth.Process, budgets.Text, a.identifySpeakers, identifySpeakersOperation(), routes.AwaitsModel())
+	t.Answer("POST", "/api/v1/inquire", auth.Process, budgets.Text, a.inquire, inquireOperation(), routes.AwaitsAgent())
 
 	t.Token("GET", "/api/v1/search", auth.Read, a.search, searchOperation(), routes.Limit(limits.Search))
 }

@@ -2,7 +2,6 @@ package v1
 
 import (
 	"io"
-	"mime"
 	"mime/multipart"
 	"net/http"
 
@@ -12,9 +11,6 @@ import (
 	"github.com/stenometer/stenometer/problems"
 	"github.com/stenometer/stenometer/routes"
 )
-
-// maxBoundary is longer than any client's boundary; RFC 2046 allows 70 characters.
-const maxBoundary = 200
 
 // uploadForm names the parts of the form; recordings reads them as they come, so that the file is never held.
 type uploadForm struct {
@@ -53,7 +49,7 @@ func uploadRecordingOperation() routes.Operation {
 }
 
 func (a *API) uploadRecording(c echo.Context, p auth.Principal, body io.Reader) error {
-	boundary, err := formBoundary(c.Request().Header.Get("Content-Type"))
+	boundary, err := routes.FormBoundary(c.Request())
 	if err != nil {
 		return err
 	}
@@ -69,17 +65,4 @@ func (a *API) uploadRecording(c echo.Context, p auth.Principal, body io.Reader) 
 		return c.JSON(http.StatusOK, uploadedRecordingOf(accepted))
 	}
 	return c.JSON(http.StatusAccepted, uploadedRecordingOf(accepted))
-}
-
-// formBoundary reads what separates the parts of a multipart form.
-func formBoundary(contentType string) (string, error) {
-	kind, params, err := mime.ParseMediaType(contentType)
-	if err != nil || kind != "multipart/form-data" {
-		return "", problems.New(problems.UnsupportedMediaType, "An upload is a form: send Content-Type: multipart/form-data.").Because(err)
-	}
-	boundary := params["boundary"]
-	if boundary == "" || len(boundary) > maxBoundary {
-		return "", problems.New(problems.BadRequest, "The Content-Type of the form names no usable boundary.")
-	}
-	return boundary, nil
 }

@@ -115,7 +115,8 @@ func open(t testing.TB) *site {
 		TextBounds: recordings.TextBounds{
 			InputChars: 20_000, PartChars: 60_000, MaxParts: 8, SummaryTokens: 500, ChatTokens: 400, TitleTokens: 50, EventTokens: 300,
 		},
-		Files: files, TempDir: filepath.Join(folder, "tmp"), Free: func() (int64, error) { return 1 << 40, nil },
+		Inquiry: recordings.InquiryOptions{Enabled: true},
+		Files:   files, TempDir: filepath.Join(folder, "tmp"), Free: func() (int64, error) { return 1 << 40, nil },
 		LocalPath: func(key string) string { return filepath.Join(folder, "files", key) },
 		Keys:      idempotency.New(s.db, idempotency.Options{Life: time.Hour, Now: time.Now}),
 		Queue:     queue, Purses: s.budgets.Purses(), Media: toolbox, MaxUploadBytes: maxUpload, PublicSharing: true, Now: time.Now, Logger: logger,

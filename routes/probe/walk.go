@@ -147,6 +147,9 @@ func (s *subject) try(handler http.Handler, t trial) result {
 	r := result{status: recorder.Code, header: recorder.Header()}
 	r.reached = r.status == http.StatusNoContent && r.header.Get("X-Reached") == s.row.Path
 	if json.Unmarshal(recorder.Body.Bytes(), &r.body) == nil {
+		if routes.SpeaksOpenAI(s.row.Path) { // a refusal in another form has no code here
+			r.body, _ = r.body["error"].(map[string]any)
+		}
 		r.code, _ = r.body["code"].(string)
 	}
 	return r

@@ -16,12 +16,16 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/stenometer/stenometer/routes"
 )
 
 // Document is an OpenAPI document, ready to judge.
 type Document struct {
 	operations []*operation
 	problem    *schema
+	// openAIProblem is the form of refusals on OpenAI's wire.
+	openAIProblem *schema
 }
 
 type operation struct {
@@ -68,6 +72,9 @@ func Parse(text []byte) (*Document, error) {
 	}
 	d := &Document{}
 	if d.problem, err = strict.at("components", "schemas", "Problem"); err != nil {
+		return nil, err
+	}
+	if d.openAIProblem, err = strict.at("components", "schemas", "OpenAIProblem"); err != nil {
 		return nil, err
 	}
 	for path, methods := range raw.Paths {
@@ -228,7 +235,11 @@ func (d *Document) checkProblem(e Exchange) error {
 	if e.Status < http.StatusBadRequest {
 		return fmt.Errorf("%s %s answered %d and is not in the document", e.Method, e.Path, e.Status)
 	}
-	if err := d.problem.check(e.Body); err != nil {
+	form := d.problem
+	if routes.SpeaksOpenAI(e.Path) {
+		form = d.openAIProblem
+	}
+	if err := form.check(e.Body); err != nil {
 		return fmt.Errorf("%s %s answered %d, which is no refusal: %w: %.300s", e.Method, e.Path, e.Status, err, e.Body)
 	}
 	return nil

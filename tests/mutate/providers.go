@@ -7,8 +7,8 @@ func providerMutations() []mutation {
 	}
 	return []mutation{
 		llm("a call to the text model is not held", "work.go", "w.hold.Send(ctx, most); err != nil", "error(nil); err != nil", "TestCallIsChargedAtWhatItUsed"),
-		llm("the cap is not in the request", "openai.go", "params.MaxTokens = openai.Int(int64(request.MaxTokens))", "_ = params", "TestRequestHasItsCap"),
-		llm("the cap of a model that thinks is not in the request", "openai.go", "params.MaxCompletionTokens = openai.Int(int64(request.MaxTokens))", "_ = params", "TestThinkingModelsAreAskedInTheirWay"),
+		llm("the cap is not in the request", "openairequest.go", "params.MaxTokens = openai.Int(int64(request.MaxTokens))", "_ = params", "TestRequestHasItsCap"),
+		llm("the cap of a model that thinks is not in the request", "openairequest.go", "params.MaxCompletionTokens = openai.Int(int64(request.MaxTokens))", "_ = params", "TestThinkingModelsAreAskedInTheirWay"),
 		llm("a request without a cap is sent", "work.go", "request.MaxTokens < 1 || ", "", "TestRequestWithoutCapIsRefused"),
 		llm("a provider is called in its pause", "adapter.go", "	if ok {\n", "	if ok || wait > 0 {\n", "TestProviderThatFailsIsLeftAlone|TestBusyProviderIsLeftAlone"),
 		llm("a redirect is followed", "openai.go", "return http.ErrUseLastResponse", "return nil", "TestRedirectIsNotFollowed"),

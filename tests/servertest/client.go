@@ -85,11 +85,15 @@ func (a Answer) JSON(t testing.TB) map[string]any {
 	return body
 }
 
-// Code is the stable code of an error answer; empty in other answers.
+// Code is the stable code of an error answer, in either of the two forms; empty in other answers.
 func (a Answer) Code() string {
 	var body struct{ Code string }
-	_ = json.Unmarshal(a.Body, &body)
-	return body.Code
+	if json.Unmarshal(a.Body, &body) == nil && body.Code != "" {
+		return body.Code
+	}
+	var object struct{ Error struct{ Code string } }
+	_ = json.Unmarshal(a.Body, &object)
+	return object.Error.Code
 }
 
 func (a Answer) String() string { return fmt.Sprintf("%d %.500s", a.Status, a.Body) }
