@@ -67,4 +67,4 @@ mutate: ## take each guard out of the code in turn and show the test that notice
 bench: ## measure the server beside what one would otherwise run, 10 minutes; BENCH_FLAGS=-short proves it runs
 	scripts/install-dependencies bench
 	$(GO_BUILD) -o bin/server ./cmd/server
-	cd bench && ../scripts/with-services go run -buildvcs=false . $(BENCH_FLAGS)
+	cd bench && TMPDIR=$${TMPDIR:-/tmp} ../scripts/with-services go run -buildvcs=false . $(BENCH_FLAGS)
