@@ -31,10 +31,11 @@ demo: ## install what is missing, build, transcribe a recording, hit a limit; DE
 	$(GO_BUILD) -o bin/server ./cmd/server
 	bin/server demo $(DEMO_FLAGS)
 
-# The slowest package stands first, so that the others are tested beside it and not before.
+# The slowest package stands first, so that the others are tested beside it and not before. Many tests wait, for a window
+# or a heartbeat: one more than there are processors, of packages and of tests of each, keeps those busy.
 test: ## install what is missing, start Redis and PostgreSQL, run all tests with the race detector
 	scripts/install-dependencies test
-	scripts/with-services $(GO_TEST) -race -timeout 15m ./tests ./recordings ./limits ./...
+	at_once=$$(( $$(nproc) + 1 )); scripts/with-services $(GO_TEST) -race -p $$at_once -parallel $$at_once -timeout 15m ./tests ./recordings ./limits ./...
 
 check: vet lint test ## everything that CI asks: format, vet, modules, lint, tests
 
@@ -67,4 +68,4 @@ mutate: ## take each guard out of the code in turn and show the test that notice
 bench: ## measure the server beside what one would otherwise run, 10 minutes; BENCH_FLAGS=-short proves it runs
 	scripts/install-dependencies bench
 	$(GO_BUILD) -o bin/server ./cmd/server
-	cd bench && ../scripts/with-services go run -buildvcs=false . $(BENCH_FLAGS)
+	cd bench && TMPDIR=$${TMPDIR:-/tmp} ../scripts/with-services go run -buildvcs=false . $(BENCH_FLAGS)

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/riverqueue/river"
+
+	"github.com/stenometer/stenometer/models/modelstest"
 )
 
 func TestWorkerIsToldBeforeItsJobGivesUp(t *testing.T) {
@@ -34,7 +36,7 @@ func TestWorkerIsToldBeforeItsJobGivesUp(t *testing.T) {
 						return c.do()
 					},
 					gaveUp: func(job *river.Job[task], cause error) error {
-						if state, _ := row(t, openMigrated(t, url), job.ID); state != "running" {
+						if state, _ := row(t, modelstest.Open(t, url, false), job.ID); state != "running" {
 							t.Errorf("told while the job is %s already", state)
 						}
 						told <- cause.Error()

@@ -15,6 +15,7 @@ import (
 	"github.com/stenometer/stenometer/jobs"
 	"github.com/stenometer/stenometer/models"
 	"github.com/stenometer/stenometer/models/modelstest"
+	"github.com/stenometer/stenometer/tests/jobstest"
 )
 
 const patienceOfTests = 30 * time.Second
@@ -52,21 +53,12 @@ func TestMain(m *testing.M) {
 
 // each runs the test on both databases and hands it a way to open further handles, as other processes would.
 func each(t *testing.T, test func(t *testing.T, url string)) {
-	for name, newURL := range modelstest.URLs() {
+	for name, newURL := range jobstest.Migrated.URLs() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			test(t, newURL(t))
 		})
 	}
-}
-
-func openMigrated(t testing.TB, url string) *models.DB {
-	t.Helper()
-	db := modelstest.Open(t, url, false)
-	if err := db.Migrate(context.Background(), jobs.Migrate); err != nil {
-		t.Fatal(err)
-	}
-	return db
 }
 
 // options are those of a process that believes in the others for longer than any test runs, so that a machine
@@ -89,7 +81,7 @@ func judging(role string) jobs.Options {
 // start makes a process of the queue with a handle of its own; it is stopped when the test ends.
 func start(t testing.TB, url string, o jobs.Options, w work) (*jobs.Jobs, *models.DB) {
 	t.Helper()
-	db := openMigrated(t, url)
+	db := modelstest.Open(t, url, false)
 	o.Logger = slog.New(slog.NewTextHandler(t.Output(), nil))
 	j, err := jobs.New(db, o)
 	if err != nil {
@@ -212,7 +204,7 @@ func TestJobIsThereFromTheCommitOn(t *testing.T) {
 
 func TestEnqueueOutsideATransactionIsRefused(t *testing.T) {
 	t.Parallel()
-	db := openMigrated(t, modelstest.SQLiteURL(t))
+	db := modelstest.Open(t, jobstest.Migrated.SQLiteURL(t), false)
 	j, err := jobs.New(db, options("web"))
 	if err != nil {
 		t.Fatal(err)

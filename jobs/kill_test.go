@@ -14,6 +14,7 @@ import (
 
 	"github.com/stenometer/stenometer/jobs"
 	"github.com/stenometer/stenometer/models"
+	"github.com/stenometer/stenometer/models/modelstest"
 )
 
 // These make this test binary a process of the queue that works at a database and conducts itself in one way.
@@ -117,7 +118,7 @@ func TestJobOfAKilledProcessIsResumedByALivingOne(t *testing.T) {
 func TestJobOfAKilledProcessIsResumedAtTheNextStart(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, url string) {
-		db := openMigrated(t, url)
+		db := modelstest.Open(t, url, false)
 		web, err := jobs.New(db, options("web"))
 		if err != nil {
 			t.Fatal(err)

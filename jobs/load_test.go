@@ -13,7 +13,7 @@ import (
 
 	"github.com/stenometer/stenometer/jobs"
 	"github.com/stenometer/stenometer/models"
-	"github.com/stenometer/stenometer/models/modelstest"
+	"github.com/stenometer/stenometer/tests/jobstest"
 )
 
 // Twenty writers that read, write and enqueue in one transaction, readers, and workers that write beside them:
@@ -25,7 +25,7 @@ func TestWritersReadersAndWorkersShareSQLite(t *testing.T) {
 	worked.Add(writers * rounds)
 	var db *models.DB
 	ready := make(chan struct{})
-	j, opened := start(t, modelstest.SQLiteURL(t), options("all"), work{
+	j, opened := start(t, jobstest.Migrated.SQLiteURL(t), options("all"), work{
 		do: func(ctx context.Context, job *river.Job[task]) error {
 			<-ready
 			defer worked.Done()

@@ -60,8 +60,7 @@ func openSQLite(t *testing.T, options limits.DatabaseOptions) *limits.SQLite {
 func TestPostgresAtItsBound(t *testing.T) {
 	t.Parallel()
 	limitstest.RunBounded(t, func(t *testing.T, counters int) (limitstest.Subject, func(*testing.T)) {
-		url := modelstest.PostgresURL(t)
-		modelstest.Open(t, url, true)
+		url := modelstest.Migrated.PostgresURL(t)
 		store, err := limits.OpenPostgres(t.Context(), url, limits.DatabaseOptions{Timeout: 10 * time.Second, MaxKeys: counters})
 		if err != nil {
 			t.Fatal(err)

@@ -39,9 +39,7 @@ func eachDatabase(t *testing.T, options DatabaseOptions, test func(t *testing.T,
 // migratedPostgres is the URL of a new database with our tables.
 func migratedPostgres(t testing.TB) string {
 	t.Helper()
-	url := modelstest.PostgresURL(t)
-	modelstest.Open(t, url, true)
-	return url
+	return modelstest.Migrated.PostgresURL(t)
 }
 
 func openedSQLite(t testing.TB, path string, options DatabaseOptions) *SQLite {

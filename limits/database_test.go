@@ -13,8 +13,7 @@ import (
 func TestPostgresKeepsTheRulesOfAStore(t *testing.T) {
 	t.Parallel()
 	limitstest.Run(t, func(t *testing.T) limitstest.Subject {
-		url := modelstest.PostgresURL(t)
-		modelstest.Open(t, url, true)
+		url := modelstest.Migrated.PostgresURL(t)
 		// The timeout is generous: dozens of goroutines share few cores.
 		store, err := limits.OpenPostgres(t.Context(), url, limits.DatabaseOptions{Timeout: 10 * time.Second})
 		if err != nil {

@@ -31,8 +31,9 @@ func (m *Media) findIsolation(ctx context.Context, logger *slog.Logger) isolatio
 		{flags: syscall.CLONE_NEWNET},
 		{flags: syscall.CLONE_NEWUSER | syscall.CLONE_NEWNET},
 	}
+	// Any program tells; to load ffprobe's libraries would be a third of the server's start.
 	attempt := child{
-		program: m.ffprobe, args: []string{"-hide_banner", "-loglevel", "quiet", "-version"},
+		program: m.prlimit, args: []string{"--version"},
 		maxOutput: 64 << 10, timeout: 10 * time.Second,
 	}
 	for _, candidate := range candidates {

@@ -97,11 +97,11 @@ func TestAFigureIsOneSubjectsOwn(t *testing.T) {
 // A change holds within a second in every other process that has started.
 func TestAFigureIsHeardOfEverywhereWithinASecond(t *testing.T) {
 	t.Parallel()
-	for name, databaseURL := range modelstest.URLs() {
+	for name, databaseURL := range modelstest.Migrated.URLs() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			url := databaseURL(t)
-			db := modelstest.Open(t, url, true)
+			db := modelstest.Open(t, url, false)
 			_, user := member(t, db, "acme")
 			here := orgs.NewFigures(db, orgs.FiguresOptions{})
 			there := orgs.NewFigures(modelstest.Open(t, url, false), orgs.FiguresOptions{})

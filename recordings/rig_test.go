@@ -32,6 +32,7 @@ import (
 	"github.com/stenometer/stenometer/problems"
 	"github.com/stenometer/stenometer/recordings"
 	"github.com/stenometer/stenometer/speech"
+	"github.com/stenometer/stenometer/tests/jobstest"
 )
 
 // patience is how long a test waits for what must happen.
@@ -40,7 +41,7 @@ const patience = 30 * time.Second
 // each runs the test on both databases.
 func each(t *testing.T, test func(t *testing.T, url string)) {
 	t.Helper()
-	for name, newURL := range modelstest.URLs() {
+	for name, newURL := range jobstest.Migrated.URLs() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			test(t, newURL(t))
@@ -83,9 +84,6 @@ func newRig(t testing.TB, url, folder string, change func(*settings)) *rig {
 		r.folder = t.TempDir()
 	}
 	r.db = modelstest.Open(t, url, false)
-	if err := r.db.Migrate(context.Background(), jobs.Migrate); err != nil {
-		t.Fatal(err)
-	}
 	logger := slog.New(slog.NewTextHandler(t.Output(), nil))
 	s := settings{
 		slots: 3,
@@ -377,4 +375,4 @@ func says(text string) speech.Answer {
 }
 
 // sqliteURL is for tests of what has nothing to do with the database.
-func sqliteURL(t testing.TB) string { return modelstest.SQLiteURL(t) }
+func sqliteURL(t testing.TB) string { return jobstest.Migrated.SQLiteURL(t) }

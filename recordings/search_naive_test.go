@@ -24,10 +24,14 @@ type naiveHit struct {
 	score float64
 }
 
-// naively answers a query by reading every row of every recording.
-func (r *rig) naively(q recordings.Query) []string {
+// everything is what the naive search reads, once between two changes: to read it is most of the work of an answer.
+type everything struct {
+	rows []models.Recording
+	said map[int64][]models.TranscriptSegment
+}
+
+func (r *rig) everything() everything {
 	r.t.Helper()
-	terms := recordings.Terms(q.Text)
 	var rows []models.Recording
 	if err := r.db.Read.Where("user_id = ?", r.user.ID).Find(&rows).Error; err != nil {
 		r.t.Fatal(err)
@@ -40,6 +44,12 @@ func (r *rig) naively(q recordings.Query) []string {
 	for _, segment := range segments {
 		said[segment.RecordingID] = append(said[segment.RecordingID], segment)
 	}
+	return everything{rows, said}
+}
+
+// naively answers a query by looking through every row of every recording.
+func (all everything) naively(q recordings.Query) []string {
+	terms, rows := recordings.Terms(q.Text), all.rows
 	at := func(row models.Recording) time.Time {
 		if !q.ByCreation && row.MeetingDate != nil {
 			return *row.MeetingDate
@@ -53,7 +63,7 @@ func (r *rig) naively(q recordings.Query) []string {
 	var hits []naiveHit
 	recordings := 0
 	for _, row := range rows {
-		if found := naiveHits(row, said[row.ID], q, terms); len(found) > 0 && recordings < 200 {
+		if found := naiveHits(row, all.said[row.ID], q, terms); len(found) > 0 && recordings < 200 {
 			recordings++
 			for _, hit := range found {
 				hit.id, hit.at = row.ID, at(row)

@@ -100,7 +100,6 @@ func (s *Server) join() error {
 	options := tableOptions(s.config, guard, s.metrics, logger, s.now)
 	options.Keys, options.Purses, options.Streams = s.keys, s.budgets.Purses(), s.streams
 	s.table = routes.New(options)
-	described := openapi.New()
 	Declare(s.table, Parts{
 		Health:   &health.API{Ready: s.watch.report},
 		Accounts: accounthandlers.New(s.signInOptions(addresses)),
@@ -114,12 +113,9 @@ func (s *Server) join() error {
 				Text: text, Further: s.config.TextModelsAllowed, InputChars: s.config.MaxInputChars, Tokens: s.config.ChatMaxTokens,
 			}),
 		}),
-		OpenAPI: described,
+		OpenAPI: openapi.New(),
 		Web:     web.New(s.recordings),
 	})
-	if err := described.Prepare(s.table); err != nil {
-		return fmt.Errorf("joining the API's description: %w", err)
-	}
 	return nil
 }
 

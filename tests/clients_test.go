@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stenometer/stenometer/models/modelstest"
+	"github.com/stenometer/stenometer/tests/jobstest"
 	"github.com/stenometer/stenometer/tests/servertest"
 )
 
@@ -19,7 +19,7 @@ import (
 // client calls as the owner of a full token does.
 func forClients(t *testing.T, test func(t *testing.T, client *servertest.Client)) {
 	t.Helper()
-	for name, address := range modelstest.URLs() {
+	for name, address := range jobstest.Migrated.URLs() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			_, client := signedUp(t, quiet(t).With(servertest.Environment{

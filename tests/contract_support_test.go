@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stenometer/stenometer/models/modelstest"
 	"github.com/stenometer/stenometer/tests/asrtest"
+	"github.com/stenometer/stenometer/tests/jobstest"
 	"github.com/stenometer/stenometer/tests/servertest"
 )
 
@@ -32,7 +32,7 @@ type rig struct {
 func twoDatabases(t *testing.T, test func(t *testing.T, r *rig)) {
 	t.Helper()
 	zones := map[string]string{"sqlite": "Asia/Tokyo", "postgres": "America/Los_Angeles"}
-	for name, newURL := range modelstest.URLs() {
+	for name, newURL := range jobstest.Migrated.URLs() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			service := asrtest.New(t)

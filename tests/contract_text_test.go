@@ -13,6 +13,7 @@ import (
 	"github.com/stenometer/stenometer/models"
 	"github.com/stenometer/stenometer/models/modelstest"
 	"github.com/stenometer/stenometer/tests/asrtest"
+	"github.com/stenometer/stenometer/tests/jobstest"
 	"github.com/stenometer/stenometer/tests/llmtest"
 	"github.com/stenometer/stenometer/tests/servertest"
 )
@@ -60,7 +61,7 @@ const maxInputChars = 3000
 func TestTheContractOfTextWork(t *testing.T) {
 	t.Parallel()
 	zones := map[string]string{"sqlite": "America/Los_Angeles", "postgres": "Asia/Tokyo"}
-	for name, address := range modelstest.URLs() {
+	for name, address := range jobstest.Migrated.URLs() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			provider, model := asrtest.New(t), llmtest.New(t)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/stenometer/stenometer/models/modelstest"
 	"github.com/stenometer/stenometer/tests/asrtest"
+	"github.com/stenometer/stenometer/tests/jobstest"
 	"github.com/stenometer/stenometer/tests/servertest"
 )
 
@@ -28,7 +29,7 @@ type world struct {
 func onBothDatabases(t *testing.T, test func(t *testing.T, w *world)) {
 	t.Helper()
 	zones := map[string]string{"sqlite": "America/Los_Angeles", "postgres": "Asia/Tokyo"}
-	for name, address := range modelstest.URLs() {
+	for name, address := range jobstest.Migrated.URLs() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			provider := asrtest.New(t)

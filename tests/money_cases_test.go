@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stenometer/stenometer/models/modelstest"
 	"github.com/stenometer/stenometer/tests/asrtest"
+	"github.com/stenometer/stenometer/tests/jobstest"
 	"github.com/stenometer/stenometer/tests/llmtest"
 	"github.com/stenometer/stenometer/tests/servertest"
 )
@@ -41,7 +41,7 @@ func (r *moneyRig) payer(t *testing.T, name, dollars string) (*servertest.Client
 // The cases of budgets that need a model which answers when it is told to. One case at a time has the model.
 func TestTheCasesOfBudgets(t *testing.T) {
 	t.Parallel()
-	for name, address := range modelstest.URLs() {
+	for name, address := range jobstest.Migrated.URLs() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := &moneyRig{speech: asrtest.New(t), model: llmtest.New(t)}

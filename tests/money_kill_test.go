@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stenometer/stenometer/models/modelstest"
 	"github.com/stenometer/stenometer/tests/asrtest"
+	"github.com/stenometer/stenometer/tests/jobstest"
 	"github.com/stenometer/stenometer/tests/llmtest"
 	"github.com/stenometer/stenometer/tests/servertest"
 )
@@ -21,7 +21,7 @@ import (
 // every call that the provider received has one line, and what nobody can know is charged in full.
 func TestKilledAtAnyInstantTheLedgerAddsUp(t *testing.T) {
 	t.Parallel()
-	for name, address := range modelstest.URLs() {
+	for name, address := range jobstest.Migrated.URLs() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			speech, model := asrtest.New(t), llmtest.New(t)

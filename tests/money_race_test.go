@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stenometer/stenometer/models/modelstest"
 	"github.com/stenometer/stenometer/tests/asrtest"
+	"github.com/stenometer/stenometer/tests/jobstest"
 	"github.com/stenometer/stenometer/tests/llmtest"
 	"github.com/stenometer/stenometer/tests/servertest"
 )
@@ -42,7 +42,7 @@ func TestABudgetForThreeLetsThreeOfThirtyThrough(t *testing.T) {
 			t.Parallel()
 			speech, model := asrtest.New(t), llmtest.New(t)
 			environment := tenCents(t, quiet(t), model).With(servertest.Environment{
-				"DATABASE_URL": modelstest.URLs()[name](t), "SECRET_KEY": "0123456789abcdef0123456789abcdef", "ASR_BASE_URL": speech.ASRBaseURL(),
+				"DATABASE_URL": jobstest.Migrated.URLs()[name](t), "SECRET_KEY": "0123456789abcdef0123456789abcdef", "ASR_BASE_URL": speech.ASRBaseURL(),
 			})
 			_, first := signedUp(t, environment)
 			clients := []*servertest.Client{first}

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stenometer/stenometer/models/modelstest"
 	"github.com/stenometer/stenometer/tests/asrtest"
+	"github.com/stenometer/stenometer/tests/jobstest"
 	"github.com/stenometer/stenometer/tests/servertest"
 )
 
@@ -27,7 +27,7 @@ func TestABudgetOfTenMinutesTranscribesTwoOfEight(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, address := range modelstest.URLs() {
+	for name, address := range jobstest.Migrated.URLs() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			provider := asrtest.New(t)

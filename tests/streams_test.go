@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stenometer/stenometer/models/modelstest"
 	"github.com/stenometer/stenometer/tests/asrtest"
+	"github.com/stenometer/stenometer/tests/jobstest"
 	"github.com/stenometer/stenometer/tests/llmtest"
 	"github.com/stenometer/stenometer/tests/servertest"
 )
@@ -188,7 +188,7 @@ func TestAStreamEndsWithItsCredentialAndItsServer(t *testing.T) {
 // The cases of streams that cost money, on both databases.
 func TestTheCasesOfStreams(t *testing.T) {
 	t.Parallel()
-	for name, address := range modelstest.URLs() {
+	for name, address := range jobstest.Migrated.URLs() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := streamRig(t, address(t), servertest.Environment{"AI_STREAM_MAX_CONCURRENT_PER_ORG": "6"})

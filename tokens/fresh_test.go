@@ -16,12 +16,12 @@ import (
 // it, within a second in every other, whether it polls or only asks.
 func TestAChangeIsHeardEverywhereWithinASecond(t *testing.T) {
 	t.Parallel()
-	for name, databaseURL := range modelstest.URLs() {
+	for name, databaseURL := range modelstest.Migrated.URLs() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			url := databaseURL(t)
 			ctx := context.Background()
-			here := tokens.New(modelstest.Open(t, url, true), tokens.Options{})
+			here := tokens.New(modelstest.Open(t, url, false), tokens.Options{})
 			there := tokens.New(modelstest.Open(t, url, false), tokens.Options{})
 			idle := tokens.New(modelstest.Open(t, url, false), tokens.Options{})
 			for _, store := range []*tokens.Tokens{here, there} {
@@ -130,8 +130,8 @@ func TestLastUse(t *testing.T) {
 // While another writer holds SQLite's lock, tokens are found and the counter is read.
 func TestLookUpsGoOnUnderAWriteLock(t *testing.T) {
 	t.Parallel()
-	url := modelstest.SQLiteURL(t)
-	db := modelstest.Open(t, url, true)
+	url := modelstest.Migrated.SQLiteURL(t)
+	db := modelstest.Open(t, url, false)
 	user, store := newUser(t, db, "ann"), tokens.New(db, tokens.Options{})
 	plaintext, _ := create(t, store, tokens.Wish{UserID: user.ID})
 	other := modelstest.Open(t, url, false)

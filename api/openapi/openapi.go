@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -27,33 +28,41 @@ const description = `Recordings go in; transcripts, summaries and answers come o
 
 // API serves the document and its page.
 type API struct {
+	// content is made for the first who reads it: describing every row is half of the work of a start, and few
+	// processes are ever asked.
+	content func() (*content, error)
+}
+
+// content is what is served, and the tag of this state of it.
+type content struct {
 	document, page []byte
 	tag, rules     string
 }
 
-// New makes an API that has nothing to serve until Prepare.
+// New makes an API that describes the table by which it is declared.
 func New() *API { return &API{} }
 
 // Declare adds the rows.
 func (a *API) Declare(t *routes.Table) {
+	a.content = sync.OnceValues(func() (*content, error) { return describe(t) })
 	t.Public("GET", "/api/v1/openapi.json", "clients read how to call before they have a token", a.showDocument, documentOperation())
 	t.Public("GET", "/api/v1/docs", "people read how to call before they have a token", a.showPage, pageOperation())
 }
 
-// Prepare makes the document once every row is declared. It fails when a row cannot be described.
-func (a *API) Prepare(t *routes.Table) error {
+// describe makes the document and its page. Every row is declared by then: no request comes before.
+func describe(t *routes.Table) (*content, error) {
 	document, err := Document(t)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	page, err := render(document)
 	if err != nil {
-		return fmt.Errorf("make the page of the API's document: %w", err)
+		return nil, fmt.Errorf("make the page of the API's document: %w", err)
 	}
 	hash := sha256.Sum256(document)
-	a.document, a.page, a.tag = document, page, `"`+hex.EncodeToString(hash[:8])+`"`
-	a.rules = fmt.Sprintf(pageRules, styleHash())
-	return nil
+	return &content{
+		document: document, page: page, tag: `"` + hex.EncodeToString(hash[:8]) + `"`, rules: fmt.Sprintf(pageRules, styleHash()),
+	}, nil
 }
 
 // Document describes every row of a table.
@@ -86,26 +95,34 @@ func pageOperation() routes.Operation {
 }
 
 func (a *API) showDocument(c echo.Context) error {
-	return a.send(c, "application/json", "openapi.json", a.document)
+	made, err := a.content()
+	if err != nil {
+		return err
+	}
+	return made.send(c, "application/json", "openapi.json", made.document)
 }
 
 // pageRules let the page have its own style, known by its hash, and nothing else: no script, no form, no frame.
 const pageRules = "default-src 'none'; style-src '%s'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 func (a *API) showPage(c echo.Context) error {
+	made, err := a.content()
+	if err != nil {
+		return err
+	}
 	header := c.Response().Header()
-	header.Set("Content-Security-Policy", a.rules)
+	header.Set("Content-Security-Policy", made.rules)
 	header.Set("X-Frame-Options", "DENY")
-	return a.send(c, "text/html; charset=utf-8", "docs.html", a.page)
+	return made.send(c, "text/html; charset=utf-8", "docs.html", made.page)
 }
 
-// send answers with what was made at the start; whoever has it already gets a 304.
-func (a *API) send(c echo.Context, mediaType, name string, content []byte) error {
+// send answers with what was made once; whoever has it already gets a 304.
+func (made *content) send(c echo.Context, mediaType, name string, body []byte) error {
 	header := c.Response().Header()
 	header.Set("Content-Type", mediaType)
 	header.Set("Cache-Control", "public, no-cache")
-	header.Set("ETag", a.tag)
-	http.ServeContent(c.Response(), withoutRange(c.Request()), name, time.Time{}, bytes.NewReader(content))
+	header.Set("ETag", made.tag)
+	http.ServeContent(c.Response(), withoutRange(c.Request()), name, time.Time{}, bytes.NewReader(body))
 	return nil
 }
 

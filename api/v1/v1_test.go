@@ -41,6 +41,7 @@ import (
 	"github.com/stenometer/stenometer/routes"
 	"github.com/stenometer/stenometer/speech"
 	"github.com/stenometer/stenometer/tests/described"
+	"github.com/stenometer/stenometer/tests/jobstest"
 	"github.com/stenometer/stenometer/tests/llmtest"
 )
 
@@ -78,12 +79,9 @@ const tariff = "currency: USD\ntext:\n  - {model: plain, input: 1, output: 1}\n 
 
 func open(t testing.TB) *site {
 	t.Helper()
-	ctx, folder := context.Background(), t.TempDir()
+	folder := t.TempDir()
 	logger := slog.New(slog.NewTextHandler(t.Output(), nil))
-	s := &site{t: t, db: modelstest.Open(t, modelstest.SQLiteURL(t), false), finder: authtest.NewFinder()}
-	if err := s.db.Migrate(ctx, jobs.Migrate); err != nil {
-		t.Fatal(err)
-	}
+	s := &site{t: t, db: modelstest.Open(t, jobstest.Migrated.SQLiteURL(t), false), finder: authtest.NewFinder()}
 	s.budgets = budgetstest.New(t, s.db, tariff, nil)
 	queue, err := jobs.New(s.db, jobs.Options{
 		Role: "web", MaxWorkers: 1, MaxAttempts: 1, Heartbeat: time.Second, DeadAfter: 3 * time.Second, RetryBase: time.Second, Logger: logger,

@@ -26,13 +26,13 @@ func Each(t *testing.T, test func(t *testing.T, db *models.DB)) {
 // SQLite opens a migrated database in a file of the test's own.
 func SQLite(t testing.TB) *models.DB {
 	t.Helper()
-	return Open(t, SQLiteURL(t), true)
+	return Open(t, Migrated.SQLiteURL(t), false)
 }
 
 // Postgres opens a migrated database of the test's own. Without a server to make it on, the test is skipped.
 func Postgres(t testing.TB) *models.DB {
 	t.Helper()
-	return Open(t, PostgresURL(t), true)
+	return Open(t, Migrated.PostgresURL(t), false)
 }
 
 // URLs names the two kinds of database and makes an empty one of the kind.
@@ -48,16 +48,27 @@ func SQLiteURL(t testing.TB) string {
 // PostgresURL makes an empty database and drops it when the test ends, also under connections that are open.
 func PostgresURL(t testing.TB) string {
 	t.Helper()
+	return newPostgres(t, "")
+}
+
+func newPostgres(t testing.TB, from string) string {
+	t.Helper()
 	server := testservices.Postgres(t)
 	name := "test_" + strings.ToLower(rand.Text())
-	administer(t, server, "CREATE DATABASE "+name)
+	// The other strategy logs every page, for a crash that no test survives.
+	administer(t, server, "CREATE DATABASE "+name+from+" STRATEGY file_copy")
 	t.Cleanup(func() { administer(t, server, "DROP DATABASE "+name+" WITH (FORCE)") })
-	database, err := url.Parse(server)
+	return databaseOf(server, name)
+}
+
+// databaseOf is the URL of a further database of a server.
+func databaseOf(server, name string) string {
+	address, err := url.Parse(server)
 	if err != nil {
-		t.Fatalf("parse the test server's URL: %v", err)
+		panic(fmt.Sprintf("parse the test server's URL: %v", err)) // pgx has read it before
 	}
-	database.Path = "/" + name
-	return database.String()
+	address.Path = "/" + name
+	return address.String()
 }
 
 // Open opens a further handle on a database, as another process would, and closes it when the test ends.
