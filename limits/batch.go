@@ -198,7 +198,7 @@ func (l *lane) exchange(ctx context.Context, batch []*call, loading bool) {
 	if len(batch) == 1 {
 		command := batch[0].command(ctx, loading)
 		_ = l.client.Process(ctx, command) // the command has its error
-		batch[0].answer, batch[0].err = command.Result()
+		batch[0].answer, batch[0].err = verdictIn(command.Result())
 		return
 	}
 	commands := make([]once, len(batch))
@@ -209,6 +209,6 @@ func (l *lane) exchange(ctx context.Context, batch []*call, loading bool) {
 	}
 	_, _ = pipeline.Exec(ctx) // each command has its own error
 	for i, c := range batch {
-		c.answer, c.err = commands[i].Result()
+		c.answer, c.err = verdictIn(commands[i].Result())
 	}
 }

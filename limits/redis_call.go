@@ -63,6 +63,18 @@ func (v verdict) newest(i int, s span) int64 {
 	return (v[1]+whole)*int64(time.Microsecond)/s.tick - s.length
 }
 
+// verdictIn reads an answer of the script: doubles, as it has them.
+func verdictIn(said string, err error) (verdict, error) {
+	if err != nil {
+		return nil, err //nolint:wrapcheck // its kind is looked at, and what was attempted is said then
+	}
+	v := make(verdict, len(said)/8)
+	for i := range v {
+		v[i] = int64(math.Float64frombits(binary.LittleEndian.Uint64([]byte(said[8*i : 8*i+8]))))
+	}
+	return v, nil
+}
+
 func (v verdict) write(states []State, stack []Limit, wall time.Time) {
 	for i := range stack {
 		v.stand(i).state(&states[i], &stack[i], wall)
@@ -148,7 +160,7 @@ func appendNumbers(b []byte, numbers ...int64) []byte {
 
 // once is a command that the library must not send again by itself: where the connection broke it may have been run,
 // and would charge or give back twice.
-type once struct{ *redis.IntSliceCmd }
+type once struct{ *redis.StringCmd }
 
 // NoRetry implements redis.Cmder.
 func (once) NoRetry() bool { return true }
@@ -160,7 +172,7 @@ func (c *call) command(ctx context.Context, loading bool) once {
 	} else {
 		c.args[0], c.args[1] = "evalsha", takeHash
 	}
-	command := redis.NewIntSliceCmd(ctx, c.args...)
+	command := redis.NewStringCmd(ctx, c.args...)
 	command.SetFirstKeyPos(3)
 	return once{command}
 }

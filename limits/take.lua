@@ -6,19 +6,74 @@
 -- and to refund, two for each counter, the tick that the cost was counted at and 1 if that was in common, 0 if not. A
 -- key that stands twice is charged once, by the first.
 --
--- Answer: 0 for refused, 1 for admitted and 2 to the power of i more for the i-th counter if it was counted in common;
--- the clock in microseconds; then for each counter four numbers: what is counted, and in microseconds the wait for this
--- request (-1: never), for the next unit, and until nothing is counted.
+-- Answer: doubles in one string, which is made and read faster than a list: 0 for refused, 1 for admitted and 2 to the
+-- power of i more for the i-th counter if it was counted in common; the clock in microseconds; then for each counter
+-- four: what is counted, and in microseconds the wait for this request (-1: never), for the next unit, and until nothing
+-- is counted.
 --
 -- A counter is the log that limits/window.go describes, in 13 bytes and 8 for each quantum: a version, the base, the
 -- sum of all costs, then stamp and cost of each quantum, oldest first; stamps are ticks after base. Only the ends of
 -- the log are looked at, so that a long one costs little more than a short one, and the logs of a stack lie in tables
 -- side by side, which are made faster than a table for each. Sums stay below 2^53, where a Lua number is exact.
 
+local spread = unpack
 local unpack, pack, floor, ceil, call = struct.unpack, struct.pack, math.floor, math.ceil, redis.call
 local clock = redis.call('TIME')
 local now = clock[1] * 1000000 + clock[2]
 local taking, judging = ARGV[1] == 'take', ARGV[1] ~= 'peek'
+
+-- What almost every request is: all its counters are there and have room. It is decided in one pass, without a function
+-- and with one read, which takes two thirds of the time; nothing is written before the last counter has said yes. Where
+-- one says anything else, all of it is left to what follows.
+if taking then
+  local logs, lives, said = call('MGET', spread(KEYS)), {}, pack('<dd', 1, now)
+  for i = 1, #KEYS do
+    local log, key = logs[i], KEYS[i]
+    if not log or lives[key] or #log < 21 or #log % 8 ~= 5 then
+      said = nil
+      break
+    end
+    local figure, length, quantum, tick, cost = unpack('<ddddd', ARGV[2], 40 * i - 39)
+    local version, base, used, oldest, sum = unpack('<BdI4I4I4', log)
+    local ticks, from, last = now / tick, 14, #log
+    local edge, at = floor(ticks) - length - base, ceil(ticks)
+    while oldest <= edge and from + 8 < last do
+      used, from = used - sum, from + 8
+      oldest, sum = unpack('<I4I4', log, from)
+    end
+    used = used + cost
+    if version ~= 1 or oldest <= edge or used > figure or at - base > 4294967295 then
+      said = nil
+      break
+    end
+    local newest = base + oldest
+    if from + 8 < last then
+      newest, sum = unpack('<I4I4', log, last - 7)
+      newest = base + newest
+    end
+    if at < newest then
+      at = newest
+    end
+    if floor(newest / quantum) == floor(at / quantum) then
+      last, cost = last - 8, sum + cost
+    end
+    if from > last then
+      oldest = at - base
+      logs[i] = pack('<BdI4I4I4', 1, base, used, oldest, cost)
+    else
+      logs[i] = pack('<BdI4', 1, base, used) .. log:sub(from, last) .. pack('<I4I4', at - base, cost)
+    end
+    local nextup, whole = (base + oldest + length) * tick - now, (at + length) * tick - now
+    lives[key] = ceil(whole / 1000)
+    said = said .. pack('<dddd', used, 0, nextup, whole)
+  end
+  if said then
+    for i = 1, #KEYS do
+      call('SET', KEYS[i], logs[i], 'PX', lives[KEYS[i]])
+    end
+    return said
+  end
+end
 
 -- By the place of a key in KEYS: its log, the base of that, what it counts, and where the first entry begins that has
 -- not left. A newcomer has no counter yet: it has the log that is counted in common, and the name of that.
@@ -189,4 +244,8 @@ for i = 1, #KEYS do
   end
   answer[4 * i - 1], answer[4 * i + 1], answer[4 * i + 2] = used, nextup, whole
 end
-return answer
+local said = pack('<dd', answer[1], answer[2])
+for i = 3, #answer, 4 do
+  said = said .. pack('<dddd', answer[i], answer[i + 1], answer[i + 2], answer[i + 3])
+end
+return said

@@ -184,7 +184,7 @@ func runScript(client *redis.Client, script *redis.Script, prefix, mode string, 
 	}
 	numbers = appendNumbers(numbers, math.MaxInt32) // room for all
 	clock := []any{strconv.FormatInt(now.Unix(), 10), strconv.FormatInt(int64(now.Nanosecond()/1000), 10)}
-	return script.Run(context.Background(), client, keys, append([]any{mode, numbers}, clock...)...).Int64Slice()
+	return verdictIn(script.Run(context.Background(), client, keys, append([]any{mode, numbers}, clock...)...).Text())
 }
 
 // checkKeys: a key lives until the newest stamp has left by the clock at its writing, also when the clock had stepped
