@@ -107,7 +107,7 @@ func (b *bench) onPostgres(url string) func(string) launch {
 	}
 }
 
-// garbage is how often peers in Go collect it: as often as the product, which sets this for itself (cmd/server).
+// garbage is how often peers in Go collect it: as often as the product while little lives, which sets this for itself (server/garbage.go).
 const garbage = "GOGC=400"
 
 func (b *bench) peer(mode string, more ...string) func(string) launch {

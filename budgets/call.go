@@ -43,7 +43,7 @@ func (h *Hold) Send(ctx context.Context, most Measure) error {
 	}
 	call := most.amount(h.price)
 	missing := lacking(h.row.Left, call)
-	err := h.budgets.db.Transaction(ctx, func(tx *gorm.DB) error {
+	err := h.budgets.apart(ctx, func(tx *gorm.DB) error {
 		change := adding(setting(map[string]any{"sent": true}, "call_", call), "", missing)
 		// The hold before the months, as everywhere: its owner and the sweep never wait for each other in a circle.
 		if err := h.budgets.extend(tx, h.row.ID, change); err != nil || missing == (models.Amount{}) {

@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 
 	"github.com/stenometer/stenometer/models"
+	"github.com/stenometer/stenometer/resting"
 )
 
 // ErrHoldLost is why work ends whose hold is gone: its lease could not be renewed, and the sweeper believed it dead.
@@ -27,7 +27,7 @@ type Hold struct {
 	price   price
 	used    Measure // of the call that was settled last
 	cancel  context.CancelCauseFunc
-	renewal sync.WaitGroup
+	renewal *resting.Recurrent
 }
 
 // Hold keeps back the most that the work can use, in the month of now, or refuses with budget_exceeded and keeps
@@ -50,7 +50,7 @@ func (p Purse) Hold(ctx context.Context, work Work) (context.Context, *Hold, err
 		Operation: string(work.Operation), Provider: work.Provider, Model: work.Model, Price: price.String(),
 		Month: now.month, Day: now.day, Left: work.Most.amount(price), HeldUntil: moment, CreatedAt: moment,
 	}}
-	err = b.db.Transaction(ctx, func(tx *gorm.DB) error {
+	err = b.apart(ctx, func(tx *gorm.DB) error {
 		if err := b.reserve(tx, hold.row, hold.row.Left, known, now); err != nil {
 			return err
 		}
@@ -65,8 +65,14 @@ func (p Purse) Hold(ctx context.Context, work Work) (context.Context, *Hold, err
 	}
 	ctx, hold.cancel = context.WithCancelCause(ctx)
 	id := hold.row.ID
-	hold.renewal.Go(func() { b.renew(ctx, id, hold.cancel) })
+	hold.renewal = resting.Again(ctx, b.Lease/3, b.renewing(id, hold.cancel))
 	return ctx, hold, nil
+}
+
+// apart is a transaction before a call that may be waited for by long: the stack of whoever waits stays small.
+func (b *Budgets) apart(ctx context.Context, do func(*gorm.DB) error) (err error) {
+	resting.Apart(func() { err = b.db.Transaction(ctx, do) })
+	return err
 }
 
 // Used is what the call was settled at that was settled last.
@@ -139,33 +145,28 @@ func (b *Budgets) extend(tx *gorm.DB, id int64, change map[string]any) error {
 	return nil
 }
 
-// renew extends the lease of a hold three times in its length until ctx is over. When it is lost, so is ctx.
-func (b *Budgets) renew(ctx context.Context, id int64, lost context.CancelCauseFunc) {
-	ticker := time.NewTicker(b.Lease / 3)
-	defer ticker.Stop()
-	renewed := time.Now()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
+// renewing extends the lease of a hold each time that it is called. When the lease is lost, so is the hold's context.
+func (b *Budgets) renewing(id int64, lost context.CancelCauseFunc) func(context.Context) time.Duration {
+	every, renewed := b.Lease/3, time.Now()
+	return func(ctx context.Context) time.Duration {
 		// A database that hangs must not keep alive what the sweep of another process believes dead.
 		attempt, cancel := context.WithTimeout(ctx, b.Lease)
+		defer cancel()
 		began := time.Now()
 		err := b.db.Transaction(attempt, func(tx *gorm.DB) error { return b.extend(tx, id, nil) })
-		cancel()
 		switch {
 		case ctx.Err() != nil:
-			return
+			return 0
 		case err == nil:
 			renewed = began
 		case errors.Is(err, ErrHoldLost), time.Since(renewed) > b.Lease:
 			lost(ErrHoldLost)
-			return
+			return 0
 		default:
 			b.Logger.WarnContext(ctx, "a hold could not be renewed", "hold", id, "error", err.Error())
 		}
+		// By the clock and not by the end of this time, so that a slow database is asked as often.
+		return max(every-time.Since(began), time.Millisecond)
 	}
 }
 
@@ -173,7 +174,7 @@ func (b *Budgets) renew(ctx context.Context, id int64, lost context.CancelCauseF
 // done now the sweeper does when the lease is over.
 func (h *Hold) Close() {
 	h.cancel(context.Canceled)
-	h.renewal.Wait()
+	h.renewal.End()
 	ctx, cancel := context.WithTimeout(context.Background(), settleTime)
 	defer cancel()
 	err := h.budgets.db.Transaction(ctx, func(tx *gorm.DB) error {

@@ -74,8 +74,8 @@ func (s *Completions) Models() []string {
 	return names
 }
 
-// Complete asks the model that the client names.
-func (s *Completions) Complete(ctx context.Context, purse budgets.Purse, w Wish) (llm.Answer, error) {
+// Answer asks the model that the client names.
+func (s *Completions) Answer(ctx context.Context, purse budgets.Purse, w Wish) (llm.Answer, error) {
 	adapter, request, err := s.asked(w)
 	if err != nil {
 		return llm.Answer{}, err
@@ -127,7 +127,14 @@ func told(ctx context.Context, adapter *llm.Adapter, purse budgets.Purse, reques
 			}
 		},
 		Heard: out.Heard,
-		Said:  func(text string) error { return out.Send(frames.Delta(text)) },
+		Said: func(text string) error {
+			for _, piece := range streams.Pieces(text) {
+				if err := out.Send(frames.Delta(piece)); err != nil {
+					return err //nolint:wrapcheck // the reason for which the stream ends
+				}
+			}
+			return nil
+		},
 	})
 }
 

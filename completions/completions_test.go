@@ -42,7 +42,7 @@ func TestModels(t *testing.T) {
 	if names := embedded.Models(); !slices.Equal(names, []string{"embedded-extractive"}) {
 		t.Errorf("of the engine that is built in there are %v", names)
 	}
-	_, err := embedded.Complete(context.Background(), budgets.Purse{}, completions.Wish{Model: "big"})
+	_, err := embedded.Answer(context.Background(), budgets.Purse{}, completions.Wish{Model: "big"})
 	if !problems.Is(err, problems.ModelNotFound) {
 		t.Errorf("it answers %v", err)
 	}
@@ -63,7 +63,7 @@ func TestWishesAreHeldToTheirBounds(t *testing.T) {
 		"what shapes": {Further: map[string]json.RawMessage{"response_format": json.RawMessage(`"` + long + `"`)}},
 	} {
 		wish.Model = "own"
-		_, err := s.Complete(context.Background(), budgets.Purse{}, wish)
+		_, err := s.Answer(context.Background(), budgets.Purse{}, wish)
 		if p := problems.Of(err); p.Kind != problems.PayloadTooLarge || p.Fields["max_input_chars"] != 20 {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -71,7 +71,7 @@ func TestWishesAreHeldToTheirBounds(t *testing.T) {
 			t.Errorf("%s, streamed: %v", name, streamed)
 		}
 	}
-	_, err := s.Complete(context.Background(), budgets.Purse{}, completions.Wish{Model: "other", Messages: []llm.Message{{Text: "x"}}})
+	_, err := s.Answer(context.Background(), budgets.Purse{}, completions.Wish{Model: "other", Messages: []llm.Message{{Text: "x"}}})
 	if p := problems.Of(err); p.Kind != problems.ModelNotFound || p.Fields["field"] != "model" || !strings.Contains(p.Message, "own") {
 		t.Errorf("another model: %v", err)
 	}

@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"bytes"
 	"crypto/rand"
 	"encoding/json"
 	"strings"
@@ -9,7 +10,8 @@ import (
 // The bounds of what a model may ask for in one answer.
 const (
 	maxCalls     = 64
-	maxArguments = maxText // in bytes, of all calls together
+	maxPieces    = 4 * maxCalls // in one list
+	maxArguments = maxText      // in bytes, of all calls together
 	maxCallName  = 64
 	maxCallID    = 200
 )
@@ -38,6 +40,8 @@ func (a *arguments) UnmarshalJSON(raw []byte) error {
 // calling puts together what a model asks for.
 type calling struct {
 	calls []ToolCall
+	// arguments are those of the calls, of which a service may send a great many small pieces.
+	arguments []*strings.Builder
 	// places are where in calls the pieces of an index go.
 	places map[int64]int
 	size   int
@@ -46,8 +50,8 @@ type calling struct {
 
 // take adds a list of calls, or of pieces of them; whole ones stand for themselves. What is no list asks for nothing.
 func (c *calling) take(raw json.RawMessage, whole bool) error {
-	var pieces []json.RawMessage
-	_ = json.Unmarshal(raw, &pieces)
+	pieces, more := members(raw, maxPieces)
+	c.full = c.full || more
 	for _, raw := range pieces {
 		var piece wireCall
 		if !present(raw) || json.Unmarshal(raw, &piece) != nil || piece.Type.text != "" && piece.Type.text != "function" {
@@ -61,6 +65,22 @@ func (c *calling) take(raw json.RawMessage, whole bool) error {
 	return nil
 }
 
+// members are the first ones of a list. What is behind is not even read: a long list of nothing is large in memory.
+func members(raw json.RawMessage, most int) (read []json.RawMessage, more bool) {
+	list := json.NewDecoder(bytes.NewReader(raw))
+	if opening, _ := list.Token(); opening != json.Delim('[') {
+		return nil, false
+	}
+	for list.More() && len(read) < most {
+		var member json.RawMessage
+		if list.Decode(&member) != nil {
+			return read, false
+		}
+		read = append(read, member)
+	}
+	return read, list.More()
+}
+
 func (c *calling) add(piece wireCall, whole bool) {
 	at := -1
 	if !whole {
@@ -72,14 +92,14 @@ func (c *calling) add(piece wireCall, whole bool) {
 			return
 		}
 		at = len(c.calls)
-		c.calls = append(c.calls, ToolCall{ID: piece.ID.text})
+		c.calls, c.arguments = append(c.calls, ToolCall{ID: piece.ID.text}), append(c.arguments, &strings.Builder{})
 		c.open(piece, at)
 	}
 	call := &c.calls[at]
 	if call.Name == "" { // which some servers repeat with every piece
 		call.Name = piece.Function.Name.text
 	}
-	call.Arguments += piece.Function.Arguments.text
+	c.arguments[at].WriteString(piece.Function.Arguments.text)
 }
 
 // place is the call that a piece goes on with, or -1. An index that is missing is the last one's; servers that give all
@@ -115,12 +135,12 @@ func (c *calling) tell(completion *Completion) {
 	completion.Cut = completion.Cut || c.full
 	taken := map[string]bool{}
 	completion.Calls = nil
-	for _, call := range c.calls {
+	for i, call := range c.calls {
 		if call.ID = modelName(call.ID); call.ID == "" || len(call.ID) > maxCallID || taken[call.ID] {
 			call.ID = "call_" + rand.Text()
 		}
 		taken[call.ID] = true
-		call.Name = callName(call.Name)
+		call.Name, call.Arguments = callName(call.Name), c.arguments[i].String()
 		completion.Calls = append(completion.Calls, call)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -85,6 +86,33 @@ func TestCallsAreBounded(t *testing.T) {
 			t.Errorf("endless arguments: %v", err)
 		}
 	}
+}
+
+// A list of calls costs no more than what is read of it, however long it is, and many small pieces no more than few. Not
+// parallel: what other tests allocate counts too.
+func TestLongListsOfCallsAreCheap(t *testing.T) {
+	endless := json.RawMessage("[" + strings.Repeat("0,", 2<<20) + "0]")
+	var asked calling
+	before := allocated()
+	if err := asked.take(endless, false); err != nil || !asked.full {
+		t.Errorf("an endless list: full is %v, %v", asked.full, err)
+	}
+	piece := json.RawMessage(`[{"index":0,"function":{"name":"f","arguments":"aaaaaaaaaa"}}]`)
+	for range 20_000 {
+		if err := asked.take(piece, false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if took := allocated() - before; took > 200<<20 {
+		t.Errorf("both allocated %d MiB", took>>20)
+	}
+}
+
+// allocated is how much this process has asked for in all.
+func allocated() uint64 {
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	return stats.TotalAlloc
 }
 
 // Whatever a provider calls calls, they can be sent back: bounded, named, and each with an id of its own.

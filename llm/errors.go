@@ -1,7 +1,6 @@
 package llm
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -26,9 +25,6 @@ const (
 	WrongModel   Kind = "model"
 	Unreadable   Kind = "unknown"
 )
-
-// waitHint is the wait that is told of a provider which is busy or away and names none.
-const waitHint = 5 * time.Second
 
 // errUnsent is in the error of a call whose caller left before a connection was made.
 var errUnsent = errors.New("nothing was sent")
@@ -71,18 +67,8 @@ func Problem(err error) error {
 	if !errors.As(err, &failure) {
 		return err
 	}
-	kind, wait := problems.ProviderFailed, time.Duration(0)
-	switch failure.Kind {
-	case TimedOut:
-		kind = problems.ProviderTimeout
-	case RateLimited, Unreachable:
-		if !failure.permanent {
-			kind, wait = problems.ProviderUnavailable, cmp.Or(failure.RetryAfter, waitHint)
-		}
-	default:
-		wait = failure.RetryAfter
-	}
-	return problems.New(kind, "%s.", failure.Error()).After(wait).Because(err)
+	away := (failure.Kind == RateLimited || failure.Kind == Unreachable) && !failure.permanent
+	return problems.OfProvider(failure.Error(), failure.Kind == TimedOut, away, failure.RetryAfter).Because(err)
 }
 
 // blamesProvider reports whether the provider is in trouble, and not the one request.

@@ -9,15 +9,9 @@ import (
 // linkRounds bounds how often an answer is gone through: what one link leaves behind may be the next one.
 const linkRounds = 8
 
-// onlyGivenLinks takes out of an answer every link whose address does not stand in one of the messages. A transcript
-// that talked the model into it would else send readers to a stranger's server, with what was said in the address. A
-// link becomes its text, a bare address a few words; in doubt a thing is a link. What is left is the same when it is
-// gone through again.
-func onlyGivenLinks(text string, messages []Message) string {
-	return addressesIn(messages).only(text)
-}
-
-// only is the text without links to other addresses.
+// only takes out of an answer every link whose address was not given. A transcript that talked the model into it would
+// else send readers to a stranger's server, with what was said in the address. A link becomes its text, a bare address a
+// few words; in doubt a thing is a link. What is left is the same when it is gone through again.
 func (given addresses) only(text string) string {
 	if !strings.ContainsAny(text, ":/[<.") {
 		return text

@@ -65,11 +65,11 @@ func TestLinksThatNobodyGaveAreTakenOut(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			messages := given("Read https://good.example, (https://good.example/a_(b)?c=1) and www.good.example!", "[S1 0:01] at /recordings/7?t=62.")
-			got := onlyGivenLinks(c.answer, messages)
+			got := addressesIn(messages).only(c.answer)
 			if got != c.want {
 				t.Errorf("%q\n got %q\nwant %q", c.answer, got, c.want)
 			}
-			if again := onlyGivenLinks(got, messages); again != got {
+			if again := addressesIn(messages).only(got); again != got {
 				t.Errorf("a second time: %q", again)
 			}
 		})
@@ -84,7 +84,7 @@ func TestGivenLinksAreFoundInAnyTalk(t *testing.T) {
 		"<https://a.example/b>", "看https://a.example/b谢谢", "是「https://a.example/b」。", "see:https://a.example/b/",
 	} {
 		for _, answer := range []string{"https://a.example/b", "[x](https://a.example/b)", "**https://a.example/b**."} {
-			if got := onlyGivenLinks(answer, given(message)); got != answer {
+			if got := addressesIn(given(message)).only(answer); got != answer {
 				t.Errorf("%q out of %q became %q", answer, message, got)
 			}
 		}
@@ -114,8 +114,8 @@ func TestPiecesOfLinksMakeNone(t *testing.T) {
 // checkLinks requires that what is left holds no address that was not given, and stays as it is.
 func checkLinks(t interface{ Fatalf(string, ...any) }, answer, message string) {
 	messages := given(message)
-	got := onlyGivenLinks(answer, messages)
-	if again := onlyGivenLinks(got, messages); again != got {
+	got := addressesIn(messages).only(answer)
+	if again := addressesIn(messages).only(got); again != got {
 		t.Fatalf("%q\n once %q\ntwice %q", answer, got, again)
 	}
 	allowed := strings.ToLower(message)
@@ -136,6 +136,6 @@ func TestHostileAnswersAreGoneThroughQuickly(t *testing.T) {
 	t.Parallel()
 	for _, piece := range []string{"](", "[", "[a](b", "<a ", "<", "[a]:", "](<", "http://", "www.a ", "//a.b ", "[a](", "javascript:", "![", ":", "](a "} {
 		text := strings.Repeat(piece, 1<<20/len(piece))
-		onlyGivenLinks(text, given(text))
+		addressesIn(given(text)).only(text)
 	}
 }

@@ -94,6 +94,8 @@ type Request struct {
 	Further map[string]json.RawMessage
 	// Verbatim passes the answer on as the model wrote it, to callers that show it themselves. Otherwise it is cleaned.
 	Verbatim bool
+	// Timed gives a streamed call the time of any other. Without it its context alone bounds it, as the clocks of a stream do.
+	Timed bool
 	// Material is what the messages were made of, for engines that read no prompts.
 	Material Material
 }

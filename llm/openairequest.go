@@ -2,15 +2,20 @@ package llm
 
 import (
 	"encoding/json"
-	"strings"
 
 	"github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/shared"
 )
 
-// ours are the members of a request that the adapter alone sets: they decide who is asked, for how much, and how the
-// answer comes.
-const ours = " model messages max_tokens max_completion_tokens n stream stream_options tools "
+// isOurs reports whether the adapter alone sets a member of a request: those decide who is asked, for how much, and how
+// the answer comes.
+func isOurs(member string) bool {
+	switch member {
+	case "model", "messages", "max_tokens", "max_completion_tokens", "n", "stream", "stream_options", "tools":
+		return true
+	}
+	return false
+}
 
 func (e *openAI) params(request Request) openai.ChatCompletionNewParams {
 	params := openai.ChatCompletionNewParams{Model: e.description.Model}
@@ -19,7 +24,7 @@ func (e *openAI) params(request Request) openai.ChatCompletionNewParams {
 	}
 	further := map[string]any{}
 	for name, value := range request.Further {
-		if !strings.Contains(ours, " "+name+" ") {
+		if !isOurs(name) {
 			further[name] = value
 		}
 	}

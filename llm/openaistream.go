@@ -13,20 +13,23 @@ import (
 
 	"github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/option"
-	"github.com/openai/openai-go/v3/packages/ssestream"
+
+	"github.com/stenometer/stenometer/resting"
 )
 
 // StreamCompletion asks once, for an answer that comes in chunks. A server that knows no streams and answers in one
 // piece is understood too.
 func (e *openAI) StreamCompletion(ctx context.Context, request Request, to Listener) (Completion, error) {
-	c := streamed{call: call{engine: e}, to: to}
-	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { c.connected.Store(true) }})
-	params := e.params(request)
-	if request.reports {
-		params.StreamOptions.IncludeUsage = openai.Bool(true)
+	if request.Timed {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, e.timeout)
+		defer cancel()
 	}
-	_, err := e.completions.New(ctx, params, option.WithMiddleware(c.carry), option.WithHTTPClient(e.patient),
-		option.WithJSONSet("stream", true), option.WithHeader("Accept", "text/event-stream"))
+	c := streamed{call: call{engine: e}, to: to}
+	err := c.hear(ctx, request)
+	if ctx.Err() != nil {
+		err = ctx.Err() // whatever it broke off
+	}
 	switch {
 	case c.deaf != nil:
 		return c.completion(), c.deaf
@@ -49,29 +52,52 @@ type streamed struct {
 	deaf    error // of the listener
 }
 
-// carry stands between the library and the network, as that of a call does. It reads the whole answer: the library
-// itself takes a member "error" that is null for an error, and does not tell an answer that was cut off from a whole one.
-func (c *streamed) carry(request *http.Request, next option.MiddlewareNext) (*http.Response, error) {
+// hear asks, and reads the answer to its end.
+func (c *streamed) hear(ctx context.Context, request Request) error {
+	var response *http.Response
+	var err error
+	// An answer is waited for by far longer than it takes to ask, and asking goes deep into the library.
+	resting.Apart(func() { response, err = c.ask(ctx, request) }) //nolint:bodyclose // closed below
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	c.to.Begun()
+	response.Body = &bounded{ReadCloser: response.Body, left: maxAnswer}
+	if media, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type")); media == "application/json" {
+		return c.whole(response.Body)
+	}
+	return c.chunks(response.Body)
+}
+
+// ask sends the request and returns with the beginning of the answer, of which the library reads nothing: it takes a
+// member "error" that is null for an error, and does not tell an answer that was cut off from a whole one.
+func (c *streamed) ask(ctx context.Context, request Request) (*http.Response, error) {
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { c.connected.Store(true) }})
+	params := c.engine.params(request)
+	if request.reports {
+		params.StreamOptions.IncludeUsage = openai.Bool(true)
+	}
+	var response *http.Response
+	_, err := c.engine.completions.New(ctx, params, option.WithMiddleware(c.accepted), option.WithHTTPClient(c.engine.patient),
+		option.WithJSONSet("stream", true), option.WithHeader("Accept", "text/event-stream"), option.WithResponseBodyInto(&response))
+	if err != nil {
+		return nil, err //nolint:wrapcheck // failure makes our words of it
+	}
+	return response, nil
+}
+
+// accepted stands between the library and the network: no refusal gets to it.
+func (c *streamed) accepted(request *http.Request, next option.MiddlewareNext) (*http.Response, error) {
 	response, err := next(request)
 	if err != nil {
 		return nil, err
 	}
-	defer response.Body.Close()
 	if response.StatusCode < 200 || response.StatusCode > 299 {
+		defer response.Body.Close()
 		said, _ := io.ReadAll(io.LimitReader(response.Body, maxRefusal))
 		return nil, c.engine.refusal(response, said)
 	}
-	c.to.Begun()
-	response.Body = &bounded{ReadCloser: response.Body, left: maxAnswer}
-	if media, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type")); media == "application/json" {
-		err = c.whole(response.Body)
-	} else {
-		err = c.chunks(response)
-	}
-	if err != nil {
-		return nil, err
-	}
-	response.Body, response.Header = io.NopCloser(strings.NewReader("{}")), http.Header{"Content-Type": {"application/json"}}
 	return response, nil
 }
 
@@ -82,7 +108,7 @@ func (c *streamed) whole(body io.Reader) error {
 		return fmt.Errorf("read the answer: %w", err)
 	}
 	completion, err := decode(raw)
-	c.told, c.asked.calls = completion, completion.Calls
+	c.told = completion
 	c.text.WriteString(completion.Text)
 	if err != nil {
 		return err
@@ -99,11 +125,11 @@ func (c *streamed) say(text string) error {
 }
 
 // chunks reads an answer to its end. One whose end nobody has told was cut off on its way.
-func (c *streamed) chunks(response *http.Response) error {
-	events := ssestream.NewDecoder(response)
-	for events.Next() {
+func (c *streamed) chunks(body io.Reader) error {
+	events := newEvents(body)
+	for events.next() {
 		c.to.Heard()
-		data := bytes.TrimSpace(events.Event().Data)
+		data := bytes.TrimSpace(events.data)
 		if bytes.HasPrefix(data, []byte("[DONE]")) {
 			c.stopped = true
 			break
@@ -112,9 +138,9 @@ func (c *streamed) chunks(response *http.Response) error {
 			return err
 		}
 	}
-	switch err := events.Err(); {
+	switch err := events.err(); {
 	case err != nil && !c.stopped:
-		return fmt.Errorf("read the answer: %w", err)
+		return err
 	case !c.stopped:
 		return retryable(Unreachable, 0, "The connection to the text model's service was lost")
 	case strings.TrimSpace(c.text.String()) == "" && len(c.asked.calls) == 0 && c.refused:
@@ -182,6 +208,8 @@ func (c *streamed) chunk(raw []byte) error {
 func (c *streamed) completion() Completion {
 	told := c.told
 	told.Text = c.text.String()
-	c.asked.tell(&told)
+	if len(c.asked.calls) > 0 { // else those of an answer in one piece
+		c.asked.tell(&told)
+	}
 	return told
 }

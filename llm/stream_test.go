@@ -183,7 +183,8 @@ func TestStreamEndsWithItsListener(t *testing.T) {
 	}
 }
 
-// A stream may take longer than a call that does not stream: as long as something comes.
+// A stream may take longer than a call that does not stream: as long as something comes. One whose caller waits for the
+// whole of it may not.
 func TestStreamIsNotCutByTheTimeOfACall(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, func(s *settings) {
@@ -195,6 +196,13 @@ func TestStreamIsNotCutByTheTimeOfACall(t *testing.T) {
 	r.model.Script(llmtest.Chunks("one ", "two ", "three ", "four ", "five ", "six.").Each(120 * time.Millisecond))
 	if answer, err := r.stream(t.Context(), request(prompt), &heard{}); err != nil || answer.Text != "one two three four five six." {
 		t.Errorf("%+v, %v", answer, err)
+	}
+	waited := request(prompt)
+	waited.Timed = true
+	r.model.Script(llmtest.Chunks("one ", "two ", "three ", "four ", "five ", "six.").Each(120 * time.Millisecond))
+	var failure *llm.Error
+	if _, err := r.stream(t.Context(), waited, &heard{}); !errors.As(err, &failure) || failure.Kind != llm.TimedOut {
+		t.Errorf("a call of 0.4 s that is waited for took 0.7 s: %v", err)
 	}
 }
 

@@ -21,6 +21,9 @@ const (
 	idlePerHost  = 4
 	idleInAll    = 16
 	headersBytes = 64 << 10
+	// bufferBytes is what a connection reads and writes at a time besides bodies, which go past it. A streamed answer
+	// keeps both buffers for minutes.
+	bufferBytes = 1 << 10
 )
 
 // Operator makes a client for services that the operator has named. A call takes at most timeout, its body included;
@@ -41,6 +44,8 @@ func Operator(timeout time.Duration) *http.Client {
 			MaxIdleConns:           idleInAll,
 			MaxIdleConnsPerHost:    idlePerHost,
 			MaxResponseHeaderBytes: headersBytes,
+			ReadBufferSize:         bufferBytes,
+			WriteBufferSize:        bufferBytes,
 		}},
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"gorm.io/gorm"
@@ -170,8 +169,7 @@ func (s *Recordings) chatErrand(db *gorm.DB, row models.Recording, words spoken,
 // modelProblem is what a caller is told who waited for a model.
 func modelProblem(attempt string, err error) error {
 	if errors.Is(err, budgets.ErrHoldLost) {
-		return problems.New(problems.DatabaseUnavailable, "The database did not answer in time; try again.").
-			Because(fmt.Errorf("%s: %w", attempt, err)).After(2 * time.Second)
+		return unavailable(attempt, err)
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
 		return problems.New(problems.ProviderTimeout, "The text model took longer than a request may take.").

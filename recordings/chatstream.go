@@ -28,7 +28,7 @@ func (s *Recordings) ChatStream(ctx context.Context, p auth.Principal, purse bud
 	}
 	//nolint:wrapcheck // the stream's refusals are the answer, and the source says what it attempted
 	return opener.Open(streams.Chatting, func(ctx context.Context, out *streams.Sink) error {
-		told := &telling{out: out, frames: frames}
+		told := &telling{out: out, delta: frames.Delta}
 		if q.cites(asked.words) {
 			told.citing = citations.NewReader(asked.words.all)
 		}
@@ -59,7 +59,7 @@ func (s *Recordings) tell(ctx context.Context, purse budgets.Purse, asked questi
 // telling is a streamed answer on its way.
 type telling struct {
 	out    *streams.Sink
-	frames ChatFrames
+	delta  func(text string) any
 	citing *citations.Reader // nil where nothing is cited
 	length int               // of what came, in bytes
 }
@@ -85,7 +85,17 @@ func (t *telling) send(text string) error {
 	if text == "" {
 		return nil
 	}
-	return t.out.Send(t.frames.Delta(text)) //nolint:wrapcheck // the reason for which the stream ends
+	return sendText(t.out, text, t.delta)
+}
+
+// sendText sends a text in as many events as it needs.
+func sendText(out *streams.Sink, text string, event func(string) any) error {
+	for _, piece := range streams.Pieces(text) {
+		if err := out.Send(event(piece)); err != nil {
+			return err //nolint:wrapcheck // the reason for which the stream ends
+		}
+	}
+	return nil
 }
 
 func (t *telling) sources() []citations.Source {

@@ -111,6 +111,17 @@ func TestChatStreamIsTheAnswer(t *testing.T) {
 	})
 }
 
+// A service may say in one piece what fits into no event: the reader has all of it.
+func TestChatStreamTellsMuchAtOnce(t *testing.T) {
+	t.Parallel()
+	r, model := newTextRig(t, sqliteURL(t), "", nil)
+	id, long := r.talk(3), strings.TrimSpace(strings.Repeat("All of the garden. ", 16<<10))
+	model.Script(llmtest.Chunks(long))
+	if text, _, whole, err := r.streamed(r.owner, id, recordings.Question{Message: "What of?"}); err != nil || !whole || text != long {
+		t.Errorf("of %d bytes %d came, whole: %v, %v", len(long), len(text), whole, err)
+	}
+}
+
 // What a question may not be is refused before a stream is opened; a caller that may not read is told nothing, and no model
 // is asked.
 func TestChatStreamKeepsTheRulesOfChat(t *testing.T) {

@@ -78,9 +78,9 @@ func (h Hints) check() (Hints, error) {
 func checkText(name, value string, bound int) error {
 	switch {
 	case !utf8.ValidString(value):
-		return problems.New(problems.InvalidParameter, "%s is not valid UTF-8.", name)
+		return problems.New(problems.InvalidParameter, "%s is not valid UTF-8.", name).With("field", name)
 	case strings.ContainsRune(value, 0):
-		return problems.New(problems.InvalidParameter, "%s holds a zero character.", name)
+		return problems.New(problems.InvalidParameter, "%s holds a zero character.", name).With("field", name)
 	case utf8.RuneCountInString(value) > bound:
 		return problems.New(problems.InvalidParameter, "%s must be at most %d characters long.", name, bound).
 			With("field", name).With("max_length", bound)

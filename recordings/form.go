@@ -61,7 +61,7 @@ func readForm(source io.Reader, boundary string, receive func(filePart, form) er
 		}
 		if isFile && name == "file" {
 			if files++; files > 1 {
-				return nil, problems.New(problems.InvalidParameter, "The form has more than one part named \"file\".")
+				return nil, problems.New(problems.InvalidParameter, "The form has more than one part named \"file\".").With("field", "file")
 			}
 			if err := meter.file(filePart{fileName, part}, fields, receive); err != nil {
 				return nil, err

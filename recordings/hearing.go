@@ -1,6 +1,7 @@
 package recordings
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,10 +35,7 @@ func (s *Recordings) SpeechModels() []string {
 		return nil
 	}
 	engine := s.Transcriber.Describe()
-	names := []string{engine.Model}
-	if engine.Model == "" {
-		names[0] = engine.Connector
-	}
+	names := []string{cmp.Or(engine.Model, engine.Connector)}
 	for _, name := range engine.Models {
 		if !slices.Contains(names, name) {
 			names = append(names, name)
@@ -70,7 +68,7 @@ func (s *Recordings) Hear(ctx context.Context, purse budgets.Purse, body io.Read
 		return Heard{}, err
 	}
 	if path == "" {
-		return Heard{}, noFile()
+		return Heard{}, noFile().With("field", "file") // for `param`; the answer of an upload has no such member
 	}
 	asked, err := s.readHearing(fields)
 	if err == nil {
@@ -144,8 +142,7 @@ func (s *Recordings) hearingProblem(ctx context.Context, err error) error {
 	const attempt = "hear a file"
 	switch {
 	case errors.Is(err, budgets.ErrHoldLost):
-		return problems.New(problems.DatabaseUnavailable, "The database did not answer in time; try again.").
-			Because(fmt.Errorf("%s: %w", attempt, err)).After(2 * time.Second)
+		return unavailable(attempt, err)
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return problems.New(problems.ProviderTimeout, "The recording could not be transcribed within %s.", s.HearingTimeout).
 			Because(fmt.Errorf("%s: %w", attempt, err))

@@ -67,6 +67,8 @@ func TestWhatIsNotHeardLeavesNothing(t *testing.T) {
 		"no sound":            {[]byte("to be or not to be"), []string{"model", "m"}, problems.InvalidMedia},
 		"empty":               {nil, []string{"model", "m"}, problems.InvalidMedia},
 		"no model":            {wav(1, 1), nil, problems.InvalidParameter},
+		"a zero character":    {wav(1, 1), []string{"model", "m", "language", "e\x00n"}, problems.InvalidParameter},
+		"no text":             {wav(1, 1), []string{"model", "m", "prompt", "\xff"}, problems.InvalidParameter},
 		"subtitles of no use": {wav(1, 1), []string{"model", "m", "response_format", "srt"}, problems.NoTimings},
 	} {
 		_, err := r.hear(c.file, c.fields...)

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/stenometer/stenometer/problems"
 	"github.com/stenometer/stenometer/speech"
@@ -24,8 +23,8 @@ func hearingFormats() []string { return []string{"json", "text", "srt", "vtt", "
 func (s *Recordings) readHearing(fields form) (hearing, error) {
 	asked := hearing{format: hearingFormats()[0]}
 	for name, most := range map[string]int{"model": maxModel, "language": maxLanguage, "prompt": maxHints} {
-		if utf8.RuneCountInString(fields[name]) > most {
-			return hearing{}, problems.New(problems.InvalidParameter, "%s must be at most %d characters long.", name, most).With("field", name)
+		if err := checkText(name, fields.text(name), most); err != nil {
+			return hearing{}, err
 		}
 	}
 	if format := fields.text("response_format"); format != "" {

@@ -100,23 +100,23 @@ func (s *Recordings) Inquire(ctx context.Context, p auth.Principal, purse budget
 	if err != nil {
 		return Findings{}, err
 	}
-	none := Findings{Mode: ByRetrieval, Citations: []Citation{}}
+	findings := Findings{Mode: ByRetrieval, Citations: []Citation{}}
 	switch {
 	case asked.unread:
-		return none, nil
+		return findings, nil
 	case asked.empty:
-		none.Answer = new(nothingToSearch)
-		return none, nil
+		findings.Answer = new(nothingToSearch)
+		return findings, nil
 	}
 	if asked.by == ByAgent {
 		said := false
-		outcome, err := s.lookUp(ctx, p, purse, asked, silent(&said))
+		outcome, err := s.lookUp(ctx, p, purse, asked, silent(&said), true)
 		if err == nil {
-			found := Findings{Mode: ByAgent, Steps: outcome.Looked}
-			found.Answer, found.Citations = asked.cited(outcome.Answer)
-			return found, nil
+			findings.Mode, findings.Steps = ByAgent, outcome.Looked
+			findings.Answer, findings.Citations = asked.cited(outcome.Answer)
+			return findings, nil
 		}
-		if said || !failed(err) {
+		if said || !failed(err) || ctx.Err() != nil { // there is no time to ask in another way
 			return Findings{}, inquiryProblem(err)
 		}
 	}
@@ -125,15 +125,15 @@ func (s *Recordings) Inquire(ctx context.Context, p auth.Principal, purse budget
 		return Findings{}, err
 	}
 	if len(found) == 0 {
-		none.Answer = new(nothingToSearch)
-		return none, nil
+		findings.Answer = new(nothingToSearch)
+		return findings, nil
 	}
 	answers, err := s.run(ctx, purse, s.inquiryErrand(asked, found))
 	if err != nil {
 		return Findings{}, inquiryProblem(err)
 	}
-	none.Answer, none.Citations = asked.cited(answers[0])
-	return none, nil
+	findings.Answer, findings.Citations = asked.cited(answers[0])
+	return findings, nil
 }
 
 func (q inquiry) cited(answer llm.Answer) (*string, []Citation) {
@@ -250,8 +250,8 @@ func (q Inquiry) check(most int) ([]llm.Message, error) {
 
 // The bounds of filters; that of ids is MaxSearchIDs.
 const (
-	MaxFilterTags     = 100
-	MaxFilterSpeakers = 100
+	maxFilterTags     = 100
+	maxFilterSpeakers = 100
 	maxSpeakerChars   = 200
 )
 
@@ -267,7 +267,7 @@ func (q Inquiry) query() (Query, error) {
 		name      string
 		has, most int
 	}{
-		{"recording_ids", len(f.RecordingIDs), MaxSearchIDs}, {"tag_ids", len(f.TagIDs), MaxFilterTags}, {"speakers", len(f.Speakers), MaxFilterSpeakers},
+		{"recording_ids", len(f.RecordingIDs), MaxSearchIDs}, {"tag_ids", len(f.TagIDs), maxFilterTags}, {"speakers", len(f.Speakers), maxFilterSpeakers},
 	} {
 		if list.has > list.most {
 			return Query{}, problems.New(problems.InvalidParameter, "filters.%s must be at most %d long.", list.name, list.most).With("field", "filters."+list.name)

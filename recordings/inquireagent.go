@@ -5,14 +5,13 @@ import (
 
 	"github.com/stenometer/stenometer/auth"
 	"github.com/stenometer/stenometer/budgets"
-	"github.com/stenometer/stenometer/llm"
 	"github.com/stenometer/stenometer/llm/agent"
 	"github.com/stenometer/stenometer/llm/prompts"
 	"github.com/stenometer/stenometer/problems"
 )
 
-// lookUp lets the model look things up until it answers.
-func (s *Recordings) lookUp(ctx context.Context, p auth.Principal, purse budgets.Purse, asked inquiry, to agent.Observer) (agent.Outcome, error) {
+// lookUp lets the model look things up until it answers. waited is for a caller that waits, without the clocks of a stream.
+func (s *Recordings) lookUp(ctx context.Context, p auth.Principal, purse budgets.Purse, asked inquiry, to agent.Observer, waited bool) (agent.Outcome, error) {
 	looking := lookups{s, p, asked}
 	//nolint:wrapcheck // the agent says what was attempted, and a refusal for money is the answer
 	return s.Inquiry.Agent.Run(ctx, purse, agent.Task{
@@ -24,7 +23,7 @@ func (s *Recordings) lookUp(ctx context.Context, p auth.Principal, purse budgets
 			_, err := looking.caller(ctx)
 			return err
 		},
-		Material: llm.Material{Question: asked.asks.Question},
+		Timed: waited,
 	}, to)
 }
 

@@ -1,6 +1,7 @@
 package recordings_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -210,5 +211,20 @@ func TestInquireFallsBack(t *testing.T) {
 	expect(t, err, problems.BudgetExceeded)
 	if len(model.Calls()) != calls {
 		t.Errorf("%d calls without money", len(model.Calls())-calls)
+	}
+}
+
+// A caller that waits is told that the model was too slow: each call has its time, and when that of the request is over
+// nothing else is tried whose failure would be told in its place.
+func TestASlowLookUpIsTheModels(t *testing.T) {
+	t.Parallel()
+	r, model := newLookupRig(t, sqliteURL(t), func(options *recordings.InquiryOptions) { options.Agent.Timeout = 50 * time.Millisecond })
+	r.said(r.user, "Bees", day(3), "Ada: Bees need a garden.")
+	model.Always(func(llmtest.Call) llmtest.Reply { return llmtest.Chunks("Bees", " need").Each(time.Minute) })
+	ctx, cancel := context.WithTimeout(context.Background(), 500*time.Millisecond)
+	defer cancel()
+	_, err := r.recordings.Inquire(ctx, r.owner, r.purse, recordings.Inquiry{Question: "What do bees need?"})
+	if expect(t, err, problems.ProviderTimeout); len(model.Calls()) != 2 {
+		t.Errorf("%d calls, %v", len(model.Calls()), err)
 	}
 }

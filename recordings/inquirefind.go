@@ -35,7 +35,7 @@ type excerpt struct {
 
 // excerpts finds what bears on a question, the best first: at most so many stretches of the recordings that have most of
 // its words. Where none has any, they are the middle of the newest recordings: what people ask in a general way has no
-// words to look for. Without strictly, that is.
+// words to look for. Strictly, there is nothing then.
 func (s *Recordings) excerpts(db *gorm.DB, p auth.Principal, q Query, question string, most int, strictly bool) ([]excerpt, error) {
 	leads, err := s.leads(db, p, q, rank.Words(question))
 	if err != nil {

@@ -12,13 +12,14 @@ import (
 
 // The bounds of look-ups.
 const (
-	maxToolExcerpts    = 40
-	usualToolExcerpts  = 8
-	maxToolRecordings  = 100
-	usualToolRecording = 25
-	maxToolLines       = 400
-	usualToolLines     = 150
-	maxToolQuery       = 1000 // characters
+	maxToolExcerpts     = 40
+	usualToolExcerpts   = 8
+	maxToolRecordings   = 100
+	usualToolRecordings = 25
+	maxToolLines        = 400
+	usualToolLines      = 150
+	maxOffset           = 1 << 30 // more than any transcript has lines
+	maxToolQuery        = 1000    // characters
 	// plainUnit is how many characters of a transcript without times count as a line.
 	plainUnit = 200
 	// maxListed is how much of the participants a list shows, in characters.
@@ -40,8 +41,8 @@ func (l lookups) searching() agent.Tool {
 	described := llm.Tool{
 		Name: "search_transcripts", Description: "Finds the passages of transcripts that share most words with a query.",
 		Parameters: object([]string{"query"}, `"query":{"type":"string","description":"Words that people are likely to have said."},`+
-			`"top_k":{"type":"integer","minimum":1,"maximum":40,"description":"How many passages; 8 by itself."},`+
-			`"mode":{"type":"string","enum":["auto","keyword"]},`+speakerSchema+","+periodSchema),
+			number("top_k", 1, maxToolExcerpts, usualToolExcerpts, "How many passages")+
+			`,"mode":{"type":"string","enum":["auto","keyword"]},`+speakersSchema()+","+periodSchema),
 	}
 	return lookup(l, described, "Searching transcripts", "search", func(at looked, asked searchArguments) (agent.Result, error) {
 		most, err := bounded("top_k", asked.TopK, usualToolExcerpts, 1, maxToolExcerpts)
@@ -83,11 +84,11 @@ func (l lookups) listing() agent.Tool {
 	described := llm.Tool{
 		Name: "list_recordings", Description: "Lists recordings with their titles, dates, lengths and participants.",
 		Parameters: object(nil, `"sort":{"type":"string","enum":["newest","oldest"]},`+
-			`"limit":{"type":"integer","minimum":1,"maximum":100,"description":"25 by itself."},`+
-			`"participant":{"type":"string","description":"A name: only where this person takes part or speaks."},`+periodSchema),
+			number("limit", 1, maxToolRecordings, usualToolRecordings, "How many recordings")+
+			`,"participant":{"type":"string","description":"A name: only where this person takes part or speaks."},`+periodSchema),
 	}
 	return lookup(l, described, "Listing recordings", "list", func(at looked, asked listArguments) (agent.Result, error) {
-		most, err := bounded("limit", asked.Limit, usualToolRecording, 1, maxToolRecordings)
+		most, err := bounded("limit", asked.Limit, usualToolRecordings, 1, maxToolRecordings)
 		switch {
 		case err != nil:
 			return agent.Result{}, err
@@ -153,15 +154,15 @@ type transcriptArguments struct {
 func (l lookups) transcripts() agent.Tool {
 	described := llm.Tool{
 		Name: "get_transcript", Description: "Reads the transcript of one recording line by line, each with the link to its moment.",
-		Parameters: object([]string{"recording_id"}, byIDSchema+`,"offset":{"type":"integer","minimum":0,"description":"How many lines to pass over."},`+
-			`"limit":{"type":"integer","minimum":1,"maximum":400,"description":"150 by itself."}`),
+		Parameters: object([]string{"recording_id"}, byIDSchema+","+number("offset", 0, maxOffset, 0, "How many lines to pass over")+","+
+			number("limit", 1, maxToolLines, usualToolLines, "How many lines")),
 	}
 	return lookup(l, described, "Reading a transcript", "file", func(at looked, asked transcriptArguments) (agent.Result, error) {
 		limit, err := bounded("limit", asked.Limit, usualToolLines, 1, maxToolLines)
 		if err != nil {
 			return agent.Result{}, err
 		}
-		offset, err := bounded("offset", asked.Offset, 0, 0, 1<<30)
+		offset, err := bounded("offset", asked.Offset, 0, 0, maxOffset)
 		if err != nil {
 			return agent.Result{}, err
 		}

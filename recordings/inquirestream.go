@@ -46,7 +46,7 @@ func (s *Recordings) InquireStream(ctx context.Context, p auth.Principal, purse 
 	}
 	//nolint:wrapcheck // the stream's refusals are the answer, and the source says what it attempted
 	return opener.Open(streams.Inquiring, func(ctx context.Context, out *streams.Sink) error {
-		told := &inquiryTold{telling: telling{out: out, frames: ChatFrames{Delta: frames.Delta}}, frames: frames, shown: asked.shown}
+		told := &inquiryTold{telling: telling{out: out, delta: frames.Delta}, frames: frames, shown: asked.shown}
 		switch {
 		case asked.unread:
 			out.Start()
@@ -79,7 +79,7 @@ func (s *Recordings) tellFound(ctx context.Context, purse budgets.Purse, asked i
 // tellLookUp tells an answer that the model looked up. Where it fails before any of that was told, excerpts are found for
 // it after all.
 func (s *Recordings) tellLookUp(ctx context.Context, p auth.Principal, purse budgets.Purse, asked inquiry, told *inquiryTold) error {
-	outcome, err := s.lookUp(ctx, p, purse, asked, told.observer())
+	outcome, err := s.lookUp(ctx, p, purse, asked, told.observer(), false)
 	if err == nil {
 		return told.end(outcome)
 	}
@@ -123,7 +123,7 @@ func (t *inquiryTold) listener() llm.Listener {
 func (t *inquiryTold) observer() agent.Observer {
 	return agent.Observer{
 		Listener: t.listener(),
-		Thinking: func(text string) error { return t.event(t.frames.Thinking(t.shown.keep(text))) },
+		Thinking: func(text string) error { return sendText(t.out, t.shown.keep(text), t.frames.Thinking) },
 		Step:     func(step agent.Step) error { return t.event(t.frames.Step(step)) },
 		Usage:    func(percent int) error { return t.event(t.frames.Usage(percent)) },
 		Folded:   func(memory string, kept int) error { return t.event(t.frames.Folded(memory, kept)) },

@@ -126,10 +126,18 @@ func object(required []string, properties string) json.RawMessage {
 	return json.RawMessage(`{"type":"object","properties":{` + properties + `},"required":` + string(names) + `}`)
 }
 
+// number is the schema of an argument that bounded reads.
+func number(name string, least, most, otherwise int, what string) string {
+	return fmt.Sprintf(`"%s":{"type":"integer","minimum":%d,"maximum":%d,"description":"%s; %d by itself."}`, name, least, most, what, otherwise)
+}
+
+func speakersSchema() string {
+	return fmt.Sprintf(`"speakers":{"type":"array","items":{"type":"string"},"maxItems":%d,"description":"Only what these people say."}`, maxToolSpeakers)
+}
+
 const (
-	periodSchema  = `"date_from":{"type":"string","description":"A date such as 2026-11-30; nothing earlier."},"date_to":{"type":"string","description":"A date; nothing later."}`
-	byIDSchema    = `"recording_id":{"type":"integer","description":"The number in the address of its link."}`
-	speakerSchema = `"speakers":{"type":"array","items":{"type":"string"},"maxItems":10,"description":"Only what these people say."}`
+	periodSchema = `"date_from":{"type":"string","description":"A date such as 2026-11-30; nothing earlier."},"date_to":{"type":"string","description":"A date; nothing later."}`
+	byIDSchema   = `"recording_id":{"type":"integer","description":"The number in the address of its link."}`
 )
 
 // byID are the arguments of a look-up of one recording.

@@ -32,11 +32,11 @@ func listing(t *testing.T, url string, rows ...models.Recording) *rig {
 			if rows[i].UpdatedAt.IsZero() {
 				rows[i].UpdatedAt = rows[i].CreatedAt
 			}
-			if err := tx.Create(&rows[i]).Error; err != nil {
-				return err
-			}
 		}
-		return nil
+		if len(rows) == 0 {
+			return nil
+		}
+		return tx.CreateInBatches(rows, 200).Error
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -6,6 +6,7 @@ package recordings
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -145,7 +146,7 @@ func unavailable(attempt string, err error) error {
 	if models.IsFull(err) {
 		return problems.New(problems.StorageFull, "The server's disk is full; nothing was changed.").Because(err)
 	}
-	if models.IsBusy(err) {
+	if models.IsBusy(err) || errors.Is(err, budgets.ErrHoldLost) {
 		return problems.New(problems.DatabaseUnavailable, "The database did not answer in time; try again.").
 			Because(err).After(2 * time.Second)
 	}

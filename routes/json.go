@@ -24,40 +24,22 @@ const maxDepth = 32
 // Content-Type is 415, what is over the row's bound 413, what is malformed or outside the bounds that dst's tags
 // name 400.
 func DecodeJSON(c echo.Context, dst any) error {
-	if err := mustBeJSON(c.Request()); err != nil {
-		return err
-	}
-	body, err := io.ReadAll(c.Request().Body)
-	if err != nil {
-		return err
-	}
-	return decode(body, dst)
+	_, err := decoded(c, dst, false)
+	return err
 }
 
 // DecodePassedJSON is DecodeJSON for rows that pass parts of the body on as they stand, in whose lists null may be a value:
 // dst holds those parts undecoded.
 func DecodePassedJSON(c echo.Context, dst any) error {
-	if err := mustBeJSON(c.Request()); err != nil {
-		return err
-	}
-	body, err := io.ReadAll(c.Request().Body)
-	if err != nil {
-		return err
-	}
-	return decodeObject(body, dst, true)
+	_, err := decoded(c, dst, true)
+	return err
 }
 
 // DecodeStrictJSON is DecodeJSON for rows of administration: a member that is not known is 400 and named, so that nobody
 // believes that it was set.
 func DecodeStrictJSON(c echo.Context, dst any) error {
-	if err := mustBeJSON(c.Request()); err != nil {
-		return err
-	}
-	body, err := io.ReadAll(c.Request().Body)
+	body, err := decoded(c, dst, false)
 	if err != nil {
-		return err
-	}
-	if err := decode(body, dst); err != nil {
 		return err
 	}
 	strict := json.NewDecoder(bytes.NewReader(body))
@@ -70,6 +52,18 @@ func DecodeStrictJSON(c echo.Context, dst any) error {
 		return problems.New(problems.InvalidParameter, "The body has a member that is not known here: %s. Nothing was changed.", field).Because(err)
 	}
 	return nil
+}
+
+// decoded reads a body into dst and returns it.
+func decoded(c echo.Context, dst any, nullsInLists bool) ([]byte, error) {
+	if err := mustBeJSON(c.Request()); err != nil {
+		return nil, err
+	}
+	body, err := io.ReadAll(c.Request().Body)
+	if err != nil {
+		return nil, err
+	}
+	return body, decode(body, dst, nullsInLists)
 }
 
 // maxShownField is how much of the name of an unknown member is told.
@@ -92,7 +86,7 @@ func DecodeOptionalJSON(c echo.Context, dst any) error {
 	if err := mustBeJSON(r); err != nil {
 		return err
 	}
-	return decode(body, dst)
+	return decode(body, dst, false)
 }
 
 func mustBeJSON(r *http.Request) error {
@@ -110,9 +104,7 @@ func isJSON(contentType string) bool {
 	return media == "application/json" || (strings.HasPrefix(media, "application/") && strings.HasSuffix(media, "+json"))
 }
 
-func decode(body []byte, dst any) error { return decodeObject(body, dst, false) }
-
-func decodeObject(body []byte, dst any, nullsInLists bool) error {
+func decode(body []byte, dst any, nullsInLists bool) error {
 	trimmed := bytes.TrimLeft(body, " \t\r\n")
 	if len(trimmed) == 0 || trimmed[0] != '{' {
 		return problems.New(problems.BadRequest, "The body must be a JSON object.")

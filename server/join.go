@@ -88,7 +88,7 @@ func (s *Server) join() error {
 	s.watch = &watch{
 		db: s.db, files: filesAnswer(s.config, s.files), counts: s.counts, jobs: s.jobs, metrics: s.metrics, logger: logger, now: s.now,
 		alive: &s.alive, probeEvery: s.config.StorageProbe, sweepEvery: s.config.LimitsSweep,
-		lookEvery: s.config.LimitsLook,
+		lookEvery: s.config.LimitsLook, collects: s.program.Collects,
 	}
 	recordings.RegisterWorkers(s.jobs, s.recordings)
 

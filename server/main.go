@@ -19,6 +19,8 @@ type Invocation struct {
 	Output      io.Writer
 	Errors      io.Writer
 	Version     string
+	// OwnProcess says that nothing else runs in the process, so that what holds for all of it may be set.
+	OwnProcess bool
 }
 
 // command is one subcommand. Its flags are parsed by itself; its usage is the line that `server help` shows.

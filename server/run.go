@@ -118,7 +118,7 @@ func start(ctx context.Context, call Invocation, cfg *config.Config, role Role) 
 		done:     make(chan struct{}),
 		ready:    make(chan struct{}),
 	}
-	program := Program{Role: role, Version: call.Version, Logger: logger}
+	program := Program{Role: role, Version: call.Version, Logger: logger, Collects: call.OwnProcess && leavesGarbage(call.Environment)}
 	go func() {
 		defer close(running.done)
 		running.ended = running.run(ctx, cfg, program)

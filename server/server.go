@@ -45,6 +45,8 @@ type Program struct {
 	Role    Role
 	Version string
 	Logger  *slog.Logger
+	// Collects lets the server say how much garbage its process may have; without it Go does.
+	Collects bool
 }
 
 // Server is the whole program: everything built, nothing running until Start.

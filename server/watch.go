@@ -42,6 +42,8 @@ type watch struct {
 	sweepEvery time.Duration
 	// lookEvery is how often the storage of the limits is asked whether it still knows what it counted.
 	lookEvery time.Duration
+	// collects says that garbage is the server's own matter.
+	collects bool
 
 	ending atomic.Bool
 	cancel context.CancelFunc
@@ -65,6 +67,9 @@ func (w *watch) start(ctx context.Context) error {
 	w.every(ctx, w.sweepEvery, newMemoryRelease().look)
 	w.every(ctx, w.lookEvery, w.counts.Look)
 	w.every(ctx, w.probeEvery, w.counts.Probe)
+	if w.collects {
+		w.every(ctx, garbageEvery, newGarbage().look)
+	}
 	return nil
 }
 

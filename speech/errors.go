@@ -1,7 +1,6 @@
 package speech
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"time"
@@ -66,9 +65,6 @@ func Permanent(err error) bool {
 	return errors.As(err, &failure) && failure.permanent
 }
 
-// waitHint is the wait that is told of a service which is busy or away and names none.
-const waitHint = 5 * time.Second
-
 // Problem is an *Error as a caller is told it who waited for the engine; other errors are unchanged. A service's 401 or
 // 403 is the operator's matter and never the caller's.
 func Problem(err error) error {
@@ -76,18 +72,8 @@ func Problem(err error) error {
 	if !errors.As(err, &failure) {
 		return err
 	}
-	kind, wait := problems.ProviderFailed, time.Duration(0)
-	switch failure.Kind {
-	case TimedOut:
-		kind = problems.ProviderTimeout
-	case RateLimited, Unreachable:
-		if !failure.permanent {
-			kind, wait = problems.ProviderUnavailable, cmp.Or(failure.RetryAfter, waitHint)
-		}
-	default:
-		wait = failure.RetryAfter
-	}
-	return problems.New(kind, "%s.", failure.Error()).After(wait).Because(err)
+	away := (failure.Kind == RateLimited || failure.Kind == Unreachable) && !failure.permanent
+	return problems.OfProvider(failure.Error(), failure.Kind == TimedOut, away, failure.RetryAfter).Because(err)
 }
 
 func permanent(kind Kind, status int, message string) *Error {

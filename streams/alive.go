@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/stenometer/stenometer/problems"
+	"github.com/stenometer/stenometer/resting"
 )
 
 // aliveEvery is how often a stream asks whether its caller may still have it: twice within the second in which the
@@ -18,18 +19,11 @@ func (s *stream) watch(alive func(context.Context) error) {
 	if alive == nil {
 		return
 	}
-	ticker := time.NewTicker(aliveEvery)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-s.ctx.Done():
-			return
-		case <-ticker.C:
-		}
+	s.watching = resting.Again(s.ctx, aliveEvery, func(ctx context.Context) time.Duration {
 		var dead *problems.Error
-		if err := alive(s.ctx); errors.As(err, &dead) && dead.Kind != problems.DatabaseUnavailable {
+		if err := alive(ctx); errors.As(err, &dead) && dead.Kind != problems.DatabaseUnavailable {
 			s.cancel(dead)
-			return
 		}
-	}
+		return aliveEvery
+	})
 }

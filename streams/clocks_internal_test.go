@@ -84,7 +84,7 @@ func TestASourceThatWasEndedHasNoSuccess(t *testing.T) {
 		cancel(errStopping())
 		<-ctx.Done()
 		return nil
-	}, slog.New(slog.DiscardHandler))
+	}, func() *slog.Logger { return slog.New(slog.DiscardHandler) })
 	if !problems.Is(sink.err, problems.Stopping) {
 		t.Errorf("the source has ended with %v", sink.err)
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/stenometer/stenometer/problems"
+	"github.com/stenometer/stenometer/resting"
 )
 
 // settleTime is how long the client waits, at a stream's end, for the source to settle what was spent before it is told.
@@ -46,8 +47,7 @@ func (o Opener) Open(operation Operation, source Source) error {
 	defer slot.release()
 	opened := &stream{
 		Streams: s, slot: slot, out: out, frames: o.caller.Frames, alive: o.caller.Alive, timer: time.NewTimer(s.Clocks.Total),
-		log: s.Logger.With("request_id", o.w.Header().Get(requestIDHeader), "operation", string(operation),
-			"organization", o.caller.OrganizationID),
+		organizationID: o.caller.OrganizationID, requestID: o.w.Header().Get(requestIDHeader),
 	}
 	return opened.run(ctx, source)
 }
@@ -66,9 +66,12 @@ type stream struct {
 	slot   *slot
 	out    *outlet
 	frames Frames
-	log    *slog.Logger
-	timer  *time.Timer
-	begun  bool
+	// organizationID and requestID are for the log.
+	organizationID int64
+	requestID      string
+
+	timer *time.Timer
+	begun bool
 
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
@@ -76,7 +79,9 @@ type stream struct {
 	opened  time.Time
 	writing time.Time
 	alive   func(context.Context) error
-	source  sync.WaitGroup // and who watches the caller
+	source  sync.WaitGroup
+	// watching asks after the caller; nil where nobody is asked.
+	watching *resting.Recurrent
 }
 
 // run runs the source and relays what it sends. Whatever happens, a panic too, it leaves nothing behind.
@@ -92,7 +97,7 @@ func (s *stream) run(ctx context.Context, source Source) error {
 	s.slot.keep(ctx, func() {
 		s.cancel(problems.New(problems.StreamSlotLost, "The stream's slot could not be kept; the answer was given up."))
 	})
-	s.source.Go(func() { s.watch(s.alive) })
+	s.watch(s.alive)
 	s.source.Go(func() { s.sink.run(source, s.log) })
 	err := s.await()
 	if err == nil {
@@ -108,10 +113,19 @@ func (s *stream) run(ctx context.Context, source Source) error {
 	return s.abort(err)
 }
 
+// log is the logger of one stream, for any goroutine. It is made when there is something to say: most have nothing, and it is not small.
+func (s *stream) log() *slog.Logger {
+	return s.Logger.With("request_id", s.requestID, "operation", string(s.slot.operation),
+		"organization", s.organizationID)
+}
+
 // leave ends what run began.
 func (s *stream) leave() {
 	s.cancel(context.Canceled)
 	s.timer.Stop()
+	if s.watching != nil {
+		s.watching.End()
+	}
 	s.source.Wait()
 	s.out.close()
 }
@@ -127,7 +141,7 @@ func (s *stream) abort(err error) error {
 		level = slog.LevelInfo
 	}
 	s.Metrics.StreamRejected(string(s.slot.operation), why)
-	s.log.Log(context.WithoutCancel(s.ctx), level, "stream.aborted",
+	s.log().Log(context.WithoutCancel(s.ctx), level, "stream.aborted",
 		"reason", why, "begun", s.begun, "milliseconds", time.Since(s.opened).Milliseconds(), "error", err.Error())
 	if !s.begun || errors.Is(err, errClientGone) || errors.Is(err, errClientStalled) {
 		return err

@@ -86,12 +86,12 @@ func dataFrame(event any) ([]byte, error) {
 }
 
 // run runs the source. A panic in it is its failure: in a goroutine of ours it would take the process along.
-func (s *Sink) run(source Source, logger *slog.Logger) {
+func (s *Sink) run(source Source, logger func() *slog.Logger) {
 	defer close(s.ended)
 	defer close(s.frames)
 	defer func() {
 		if cause := recover(); cause != nil {
-			logger.ErrorContext(s.ctx, "panic in the source of a stream", "stack", string(debug.Stack()))
+			logger().ErrorContext(s.ctx, "panic in the source of a stream", "stack", string(debug.Stack()))
 			s.err = fmt.Errorf("panic: %v", cause)
 		}
 	}()

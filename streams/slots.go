@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/stenometer/stenometer/problems"
+	"github.com/stenometer/stenometer/resting"
 )
 
 // Slots hands out places that a dead holder gives back by itself: one that is not renewed in time is free again.
@@ -35,7 +36,7 @@ type slot struct {
 	operation Operation
 	renewed   time.Time
 	cancel    context.CancelFunc
-	renewal   sync.WaitGroup
+	renewal   *resting.Recurrent // nil until it is kept
 	released  sync.Once
 }
 
@@ -73,22 +74,13 @@ func (s *Streams) full() error {
 // keep renews the slot until it is released, and tells when it is lost: then it may be another's already.
 func (p *slot) keep(ctx context.Context, lost func()) {
 	ctx, p.cancel = context.WithCancel(context.WithoutCancel(ctx))
-	p.renewal.Go(func() {
-		timer := time.NewTimer(p.streams.Lease / 3)
-		defer timer.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-timer.C:
-			}
-			next, kept := p.renew(ctx)
-			if !kept {
-				lost()
-				return
-			}
-			timer.Reset(next)
+	p.renewal = resting.Again(ctx, p.streams.Lease/3, func(ctx context.Context) time.Duration {
+		next, kept := p.renew(ctx)
+		if !kept {
+			lost()
+			return 0
 		}
+		return next
 	})
 }
 
@@ -114,7 +106,9 @@ func (p *slot) renew(ctx context.Context) (next time.Duration, kept bool) {
 func (p *slot) release() {
 	p.released.Do(func() {
 		p.cancel()
-		p.renewal.Wait()
+		if p.renewal != nil {
+			p.renewal.End()
+		}
 		p.streams.Metrics.StreamsInFlight(string(p.operation), -1)
 		ctx, cancel := context.WithTimeout(context.Background(), releaseTime)
 		defer cancel()

@@ -155,7 +155,7 @@ func walkRepository(t *testing.T, visit func(name string)) {
 			visit(filepath.ToSlash(name))
 			return nil
 		}
-		if name == ".git" || name == "bin" || name == "data" {
+		if name == ".git" || name == "bin" || name == "data" || entry.Name() == "node_modules" {
 			return filepath.SkipDir
 		}
 		if _, err := os.Stat(filepath.Join(path, "go.mod")); err == nil && name != "." {

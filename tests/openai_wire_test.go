@@ -1,14 +1,13 @@
 package tests
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stenometer/stenometer/tests/llmtest"
 	"github.com/stenometer/stenometer/tests/servertest"
@@ -170,6 +169,7 @@ func TestWhatTheModelReceivesOfACompletion(t *testing.T) {
 		"temperature": 0.25, "top_p": 0.5, "seed": 7.0, "stop": []any{"END"}, "presence_penalty": -1.0, "frequency_penalty": 1.5,
 		"response_format":  map[string]any{"type": "json_schema", "json_schema": map[string]any{"name": "x", "schema": map[string]any{"enum": []any{"a", nil}}}},
 		"reasoning_effort": "low",
+		"tools":            []any{map[string]any{"type": "function", "function": map[string]any{"name": "find", "parameters": map[string]any{"type": "object"}, "strict": true}}},
 	}
 	wish := map[string]any{"user": "ada", "metadata": map[string]any{"a": "b"}, "store": true, "service_tier": "auto", "logprobs": true, "n": 1, "model": "big"}
 	for name, value := range passed {
@@ -184,8 +184,8 @@ func TestWhatTheModelReceivesOfACompletion(t *testing.T) {
 			t.Errorf("%s reached the model as %v, want %v", name, received[name], value)
 		}
 	}
-	for _, name := range []string{"user", "metadata", "store", "service_tier", "logprobs", "n"} {
-		if value, there := received[name]; there && name != "n" {
+	for _, name := range []string{"user", "metadata", "store", "service_tier", "logprobs"} {
+		if value, there := received[name]; there {
 			t.Errorf("%s reached the model: %v", name, value)
 		}
 	}
@@ -251,32 +251,18 @@ func TestStreamedCompletionsSayHowTheyEnd(t *testing.T) {
 // readsStream reads a streamed completion to its end: the text, the last event, and all lines.
 func readsStream(t *testing.T, client *servertest.Client, body map[string]any) (text string, last map[string]any, lines string) {
 	t.Helper()
-	raw, err := json.Marshal(body)
+	raw, err := io.ReadAll(opensStream(t, &http.Transport{Proxy: nil, DisableKeepAlives: true}, client, completionsPath, body).lines)
 	if err != nil {
-		t.Fatal(err)
+		t.Errorf("the stream ended with %v", err)
 	}
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, client.URL+completionsPath, bytes.NewReader(raw))
-	if err != nil {
-		t.Fatal(err)
-	}
-	request.Header = client.Header.Clone()
-	request.Header.Set("Content-Type", "application/json")
-	response, err := (&http.Client{Timeout: time.Minute, Transport: &http.Transport{Proxy: nil, DisableKeepAlives: true}}).Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer response.Body.Close()
-	var all strings.Builder
-	scanner := bufio.NewScanner(response.Body)
-	for scanner.Scan() {
-		fmt.Fprintln(&all, scanner.Text())
-		data, is := strings.CutPrefix(scanner.Text(), "data: {")
+	for line := range strings.Lines(string(raw)) {
+		data, is := strings.CutPrefix(line, "data: {")
 		if !is {
 			continue
 		}
 		last = nil
 		if err := json.Unmarshal([]byte("{"+data), &last); err != nil {
-			t.Fatalf("%q: %v", scanner.Text(), err)
+			t.Fatalf("%q: %v", line, err)
 		}
 		if choices, _ := last["choices"].([]any); len(choices) > 0 {
 			delta, _ := choices[0].(map[string]any)["delta"].(map[string]any)
@@ -284,8 +270,5 @@ func readsStream(t *testing.T, client *servertest.Client, body map[string]any) (
 			text += piece
 		}
 	}
-	if err := scanner.Err(); err != nil {
-		t.Errorf("the stream ended with %v", err)
-	}
-	return text, last, all.String()
+	return text, last, string(raw)
 }

@@ -103,6 +103,7 @@ func TestEveryStreamingRowIsGuarded(t *testing.T) {
 			s.takesASlot()
 			s.endsWithItsCredential()
 			s.isRefusedWithAKey()
+			s.reachesNobodyWhenRefused()
 			streamed{t, r, poor, path(his), body}.isRefusedWithoutMoney()
 		})
 	}
@@ -180,5 +181,25 @@ func (s streamed) isRefusedWithoutMoney() {
 	}
 	if calls := len(s.r.model.Calls()); calls != before {
 		s.t.Errorf("without money it made %d calls", calls-before)
+	}
+}
+
+// reachesNobodyWhenRefused: in both forms, without a credential or its scope, and beyond what a request may send.
+func (s streamed) reachesNobodyWhenRefused() {
+	s.t.Helper()
+	nobody, reader := servertest.ClientOf(s.t, s.client.URL), servertest.ClientOf(s.t, s.client.URL)
+	reader.Header.Set("Authorization", "Bearer "+servertest.CreateToken(s.t, s.r.environment, "rich@example.org", "read"))
+	long := strings.Repeat("long ", 50_000)
+	oversized := streamed{s.t, s.r, s.client, s.path, map[string]any{
+		"model": "scripted", "question": long, "message": long, "messages": []any{map[string]any{"role": "user", "content": long}},
+	}}
+	before := len(s.r.model.Calls())
+	for _, stream := range []bool{true, false} {
+		s.asks(nobody, stream).refused(http.StatusUnauthorized, "authentication_required")
+		s.asks(reader, stream).refused(http.StatusForbidden, "insufficient_scope")
+		oversized.asks(s.client, stream).refused(http.StatusRequestEntityTooLarge, "payload_too_large")
+	}
+	if calls := len(s.r.model.Calls()); calls != before || used(s.t, s.client).Account.Held != 0 {
+		s.t.Errorf("what is refused made %d calls", calls-before)
 	}
 }

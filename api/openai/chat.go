@@ -68,9 +68,17 @@ type delta struct {
 	ToolCalls []chunkToolCall `json:"tool_calls,omitempty"`
 }
 
+// chunkToolCall is a call, or where nothing but more of its arguments is told, the rest of one.
 type chunkToolCall struct {
-	Index int `json:"index"`
-	toolCall
+	Index    int           `json:"index"`
+	ID       string        `json:"id,omitempty"`
+	Type     string        `json:"type,omitempty"`
+	Function chunkFunction `json:"function"`
+}
+
+type chunkFunction struct {
+	Name      string `json:"name,omitempty"`
+	Arguments string `json:"arguments"`
 }
 
 func completeOperation() routes.Operation {
@@ -101,7 +109,7 @@ func (a *API) complete(c echo.Context, _ auth.Principal, purse budgets.Purse, op
 		told := options != nil && options.IncludeUsage != nil && *options.IncludeUsage
 		return a.completions.Stream(purse, opener, wish, chunks{id: id, created: created, model: body.Model, usage: told}.frames())
 	}
-	answer, err := a.completions.Complete(c.Request().Context(), purse, wish)
+	answer, err := a.completions.Answer(c.Request().Context(), purse, wish)
 	if err != nil {
 		return err
 	}
@@ -161,11 +169,15 @@ func (k chunks) of(changed delta, finish *string) chunk {
 	return chunk{k.id, "chat.completion.chunk", k.created, k.model, []chunkChoice{{Delta: changed, FinishReason: finish}}, nil}
 }
 
-// ended are the last chunks: what the model asks for, all of it at once, why it stopped, and what was used.
+// ended are the last chunks: what the model asks for, why it stopped, and what was used.
 func (k chunks) ended(answer llm.Answer) []any {
 	var last []any
-	for i, call := range toolCallsOf(answer.Calls) {
-		last = append(last, k.of(delta{ToolCalls: []chunkToolCall{{i, call}}}, nil))
+	for i, call := range answer.Calls {
+		told := chunkToolCall{i, call.ID, "function", chunkFunction{Name: call.Name}}
+		for _, told.Function.Arguments = range streams.Pieces(call.Arguments) {
+			last = append(last, k.of(delta{ToolCalls: []chunkToolCall{told}}, nil))
+			told = chunkToolCall{Index: i} // clients put the pieces of an index together
+		}
 	}
 	last = append(last, k.of(delta{}, new(finishOf(answer))))
 	if k.usage {

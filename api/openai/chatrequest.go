@@ -82,6 +82,7 @@ type function struct {
 	Name        string          `json:"name" maxLength:"64"`
 	Description *string         `json:"description" nullable:"true"`
 	Parameters  json.RawMessage `json:"parameters" description:"A JSON schema."`
+	Strict      *bool           `json:"strict" nullable:"true" description:"Asks the model's service to keep to the schema."`
 }
 
 // wish is what the request asks for.
@@ -226,7 +227,7 @@ func (t requestTool) read(field string) (llm.Tool, error) {
 	if !functionName.MatchString(t.Function.Name) {
 		return llm.Tool{}, invalid(field+".function.name", "%s.function.name must be 1 to 64 letters, digits, _ and -.", field)
 	}
-	tool := llm.Tool{Name: t.Function.Name}
+	tool := llm.Tool{Name: t.Function.Name, Strict: t.Function.Strict != nil && *t.Function.Strict}
 	if t.Function.Description != nil {
 		tool.Description = *t.Function.Description
 	}

@@ -24,7 +24,8 @@ const version = "1.1"
 
 const description = `Recordings go in; transcripts, summaries and answers come out. Every request is authenticated, ` +
 	`asked for its scope and counted against its limits before a handler sees it; ` + "`x-required-scopes` and " +
-	"`x-rate-category` of each operation say by what. Refusals are JSON with `error` for people and `code` for programs."
+	"`x-rate-category` of each operation say by what. Refusals are JSON with `error` for people and `code` for programs; " +
+	"under `/v1` they have the form of OpenAI's."
 
 // API serves the document and its page.
 type API struct {

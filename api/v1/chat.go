@@ -76,14 +76,8 @@ func (a *API) chat(c echo.Context, p auth.Principal, purse budgets.Purse, opener
 	if err := routes.DecodeJSON(c, &body); err != nil {
 		return err
 	}
-	asked := recordings.Question{Sources: body.WithSources != nil && *body.WithSources}
-	if body.Message != nil {
-		asked.Message = *body.Message
-	}
-	for _, turn := range body.ConversationHistory {
-		asked.History = append(asked.History, recordings.Turn{Role: turn.Role, Content: turn.Content})
-	}
-	if body.Stream != nil && *body.Stream {
+	asked := recordings.Question{Message: given(body.Message), Sources: given(body.WithSources), History: turnsOf(body.ConversationHistory)}
+	if given(body.Stream) {
 		return a.recordings.ChatStream(c.Request().Context(), p, purse, opener, id, asked, recordings.ChatFrames{
 			Delta:   func(text string) any { return chatDelta{text} },
 			Sources: func(sources []citations.Source) any { return chatSources{chatSourcesOf(sources)} },
@@ -94,6 +88,14 @@ func (a *API) chat(c echo.Context, p auth.Principal, purse budgets.Purse, opener
 		return err
 	}
 	return c.JSON(http.StatusOK, chatReply{reply.Response, chatSourcesOf(reply.Sources), reply.LeftOut})
+}
+
+func turnsOf(history []chatTurn) []recordings.Turn {
+	turns := make([]recordings.Turn, len(history))
+	for i, turn := range history {
+		turns[i] = recordings.Turn{Role: turn.Role, Content: turn.Content}
+	}
+	return turns
 }
 
 func chatSourcesOf(sources []citations.Source) []chatSource {

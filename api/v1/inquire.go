@@ -93,10 +93,7 @@ func (a *API) inquire(c echo.Context, p auth.Principal, purse budgets.Purse, ope
 }
 
 func (r inquireRequest) inquiry() recordings.Inquiry {
-	asked := recordings.Inquiry{Question: given(r.Question), Mode: given(r.Mode), Scope: given(r.Scope)}
-	for _, turn := range r.History {
-		asked.History = append(asked.History, recordings.Turn{Role: turn.Role, Content: turn.Content})
-	}
+	asked := recordings.Inquiry{Question: given(r.Question), Mode: given(r.Mode), Scope: given(r.Scope), History: turnsOf(r.History)}
 	if f := r.Filters; f != nil {
 		asked.Filters = recordings.Filters{TagIDs: f.TagIDs, Speakers: f.Speakers, From: given(f.DateFrom), Until: given(f.DateTo)}
 		asked.Filters.RecordingIDs = looseIDs(f.RecordingIDs)

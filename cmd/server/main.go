@@ -5,7 +5,6 @@ import (
 	"context"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"syscall"
 
 	"github.com/stenometer/stenometer/server"
@@ -14,14 +13,7 @@ import (
 // version is set by the build (-ldflags "-X main.version=...").
 var version = "dev"
 
-// gcPercent is how much the heap may grow between two collections. Hardly a byte outlives its request: at Go's own 100
-// a small heap is collected so often that this is a fifth of a request's cost. GOGC in the environment wins.
-const gcPercent = 400
-
 func main() {
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(gcPercent)
-	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	code := server.Main(ctx, server.Invocation{
 		Arguments:   os.Args[1:],
@@ -30,6 +22,7 @@ func main() {
 		Output:      os.Stdout,
 		Errors:      os.Stderr,
 		Version:     version,
+		OwnProcess:  true,
 	})
 	stop()
 	os.Exit(code)

@@ -74,8 +74,8 @@ type Task struct {
 	// Still is asked before every call but the first and before every look-up: whether the caller may still have an
 	// answer. Its error ends the loop.
 	Still func(context.Context) error
-	// Material is for engines that read no prompts.
-	Material llm.Material
+	// Timed gives each call its own time, for a caller that waits: a stream has clocks.
+	Timed bool
 }
 
 // Observer is told what goes on. Every function is required; the error of one ends the loop.

@@ -82,7 +82,7 @@ func (t *talk) request(closing bool) llm.Request {
 	for _, turn := range t.turns {
 		messages = t.exchanged(messages, turn)
 	}
-	request := llm.Request{Operation: budgets.Inquiring, MaxTokens: t.AnswerTokens, Temperature: t.Temperature, Material: t.task.Material}
+	request := llm.Request{Operation: budgets.Inquiring, MaxTokens: t.AnswerTokens, Temperature: t.Temperature, Timed: t.task.Timed}
 	if closing {
 		messages = said(messages, llm.User, t.words.Closing())
 	} else if !t.plain {
@@ -100,14 +100,9 @@ func tools(offered []Tool) []llm.Tool {
 	return all
 }
 
-// said adds a turn. Two of the same role become one: the templates of some models refuse them.
+// said adds a turn.
 func said(messages []llm.Message, role llm.Role, text string) []llm.Message {
-	text = strings.TrimSpace(text)
-	if last := &messages[len(messages)-1]; last.Role == role && len(last.Calls) == 0 {
-		last.Text = strings.TrimSpace(last.Text + "\n\n" + text)
-		return messages
-	}
-	return append(messages, llm.Message{Role: role, Text: text})
+	return prompts.Said(messages, llm.Message{Role: role, Text: strings.TrimSpace(text)})
 }
 
 // exchanged adds calls and their results.

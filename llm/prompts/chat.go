@@ -42,15 +42,16 @@ func (p page) conversation(prompt string, history []llm.Message, question string
 	messages := p.messages(prompt)
 	for _, turn := range history {
 		if turn.Role == llm.User || turn.Role == llm.Assistant {
-			messages = said(messages, turn)
+			messages = Said(messages, turn)
 		}
 	}
-	return said(messages, llm.Message{Role: llm.User, Text: strings.TrimSpace(question)})
+	return Said(messages, llm.Message{Role: llm.User, Text: strings.TrimSpace(question)})
 }
 
-// said adds a turn. Two of the same role become one: the templates of some models refuse them.
-func said(messages []llm.Message, turn llm.Message) []llm.Message {
-	if last := &messages[len(messages)-1]; last.Role == turn.Role {
+// Said adds a turn. Two of the same role become one, unless the first asks for tools: the templates of some models refuse
+// them.
+func Said(messages []llm.Message, turn llm.Message) []llm.Message {
+	if last := &messages[len(messages)-1]; last.Role == turn.Role && len(last.Calls) == 0 {
 		last.Text = strings.TrimSpace(last.Text + "\n\n" + turn.Text)
 		return messages
 	}

@@ -15,7 +15,7 @@ func streamMutations() []mutation {
 		row("a stream may have a key of idempotency", "routes/answer.go", `key != "" || err != nil {`, `key == "-" && err != nil {`),
 		stream("a slot is not renewed", "slots.go", "kept, err := p.streams.Slots.Renew(asking, p.key, p.id, p.streams.Lease)", "kept, err := asking.Err() == nil, error(nil)", "TestALeaseIsRenewed"),
 		stream("a slot is not given back", "slots.go", "p.streams.Slots.Release(ctx, p.key, p.id)", "ctx.Err()", "TestALeavingClientFreesSlot"),
-		stream("a lost slot goes on", "slots.go", "				lost()\n", "", "TestALostSlotEndsTheStream"),
+		stream("a lost slot goes on", "slots.go", "			lost()\n", "", "TestALostSlotEndsTheStream"),
 		stream("no clock of the first byte", "clocks.go", "{firstByte, m.waiting, c.FirstByte}, ", "", "TestASilentFirstByte"),
 		stream("no idle clock", "clocks.go", "{idle, m.heard, c.Idle}, ", "", "TestASilentProvider"),
 		stream("no clock of a client that stalls", "clocks.go", ", {clientStall, m.writing, c.ClientStall}", "", "TestAClientThat"),
