@@ -134,8 +134,10 @@ func newLogger(w io.Writer, level slog.Level) *slog.Logger {
 func (r *Running) run(ctx context.Context, cfg *config.Config, program Program) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	requests, giveUp := context.WithCancel(context.Background())
 	web := &http.Server{
 		Handler:           r.gate,
+		BaseContext:       func(net.Listener) context.Context { return requests },
 		ReadHeaderTimeout: cfg.HeaderTimeout,
 		IdleTimeout:       cfg.IdleTimeout,
 		MaxHeaderBytes:    maxHeaderBytes,
@@ -166,7 +168,7 @@ func (r *Running) run(ctx context.Context, cfg *config.Config, program Program) 
 	} else if errors.Is(context.Cause(ctx), context.Canceled) {
 		err = nil // told to stop while starting
 	}
-	return errors.Join(err, r.stop(cfg, program, web, s, served))
+	return errors.Join(err, r.stop(cfg, program, web, giveUp, s, served))
 }
 
 // build makes the server, again and again while the database cannot be reached: an orchestrator may start both at
@@ -187,8 +189,11 @@ func build(ctx context.Context, cfg *config.Config, program Program) (*Server, e
 }
 
 // stop ends what run began, within SHUTDOWN_TIMEOUT_SECONDS. Jobs go back to the queue at once. Requests have three
-// quarters of the time: those that take longer are cut off, so that what they leave can still be put in order.
-func (r *Running) stop(cfg *config.Config, program Program, web *http.Server, s *Server, served <-chan struct{}) error {
+// quarters of the time: those that take longer are given up and say so, and what does not end even then is cut off, so
+// that what they leave can still be put in order.
+func (r *Running) stop(
+	cfg *config.Config, program Program, web *http.Server, giveUp context.CancelFunc, s *Server, served <-chan struct{},
+) error {
 	ctx, cancel := context.WithTimeout(context.Background(), cfg.ShutdownTimeout)
 	defer cancel()
 	program.Logger.Info("stopping")
@@ -200,7 +205,7 @@ func (r *Running) stop(cfg *config.Config, program Program, web *http.Server, s 
 	} else {
 		working <- nil
 	}
-	err := r.endRequests(ctx, cfg.ShutdownTimeout*3/4, web)
+	err := r.endRequests(ctx, cfg.ShutdownTimeout*3/4, web, giveUp)
 	<-served
 	err = errors.Join(err, <-working)
 	if s != nil {
@@ -210,13 +215,13 @@ func (r *Running) stop(cfg *config.Config, program Program, web *http.Server, s 
 	return err
 }
 
-// endRequests takes no new request and waits for those at work, cutting off their connections after a while. The
-// handlers of the ones that are cut off clean up before it returns, as long as ctx allows.
-func (r *Running) endRequests(ctx context.Context, patience time.Duration, web *http.Server) error {
-	draining, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	err := web.Shutdown(draining)
-	if err == nil {
+// endRequests takes no new request and waits for those at work. After a while it gives them up: who waits for a model is
+// answered 503 while its call is settled. Connections on which even that brings no end are cut off; their handlers clean up
+// before it returns, as long as ctx allows.
+func (r *Running) endRequests(ctx context.Context, patience time.Duration, web *http.Server, giveUp context.CancelFunc) error {
+	err := shutDown(ctx, patience, web)
+	giveUp()
+	if err == nil || shutDown(ctx, min(patience/6, time.Second), web) == nil {
 		return nil
 	}
 	err = errors.Join(fmt.Errorf("ending requests: %w", err), web.Close())
@@ -225,4 +230,10 @@ func (r *Running) endRequests(ctx context.Context, patience time.Duration, web *
 	case <-ctx.Done():
 	}
 	return err
+}
+
+func shutDown(ctx context.Context, patience time.Duration, web *http.Server) error {
+	draining, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	return web.Shutdown(draining) //nolint:wrapcheck // the caller says what was attempted
 }

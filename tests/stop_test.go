@@ -1,6 +1,7 @@
 package tests
 
 import (
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/stenometer/stenometer/tests/asrtest"
+	"github.com/stenometer/stenometer/tests/llmtest"
 	"github.com/stenometer/stenometer/tests/servertest"
 )
 
@@ -55,6 +57,37 @@ func TestAnUploadThatHangsDoesNotSpoilTheStop(t *testing.T) {
 	client.AwaitStatus(id, 30*time.Second, "COMPLETED")
 	if strings.Contains(again.Logs(), "processes died") {
 		t.Errorf("the stopped process had to be taken for dead:\n%s", again.Logs())
+	}
+}
+
+// Rule: who waits for a model when the server stops is told so, and the call is settled: an answer that takes longer than
+// the stop may last is given up, and that is no failure of the stop.
+func TestWhoWaitsForAModelIsToldOfTheStop(t *testing.T) {
+	t.Parallel()
+	r := streamRig(t, "", servertest.Environment{"SHUTDOWN_TIMEOUT_SECONDS": "2"})
+	client, id := r.payer(t, "patient", "none")
+	r.model.Always(func(llmtest.Call) llmtest.Reply { return llmtest.Reply{Hold: true} })
+	answers := make(chan servertest.Answer, 1)
+	go func() {
+		answer, err := client.Do("POST", fmt.Sprintf("/api/v1/recordings/%d/chat", id), strings.NewReader(`{"message":"Who keeps bees?"}`),
+			http.Header{"Content-Type": {"application/json"}})
+		if err != nil {
+			t.Error(err)
+		}
+		answers <- answer
+	}()
+	servertest.Eventually(t, 30*time.Second, "the model is asked", func() bool { return r.model.InFlight() == 1 })
+	if err := r.process.Stop(); err != nil {
+		t.Errorf("the stop failed: %v", err)
+	}
+	answer := <-answers
+	if answer.Status != http.StatusServiceUnavailable || answer.Code() != "server_stopping" || answer.Header.Get("Retry-After") == "" {
+		t.Errorf("told %v, want 503 server_stopping with a wait", answer)
+	}
+	r.process = servertest.Start(t, r.environment)
+	client.URL = r.process.URL
+	if held := used(t, client).Account.Held; held != 0 {
+		t.Errorf("%v is held", held)
 	}
 }
 
