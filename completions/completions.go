@@ -87,7 +87,7 @@ func (s *Completions) Answer(ctx context.Context, purse budgets.Purse, w Wish) (
 	return answer, nil
 }
 
-// Stream answers as Complete does, while the model writes. What fails before the model has begun is returned; what fails
+// Stream answers as Answer does, while the model writes. What fails before the model has begun is returned; what fails
 // later the stream tells.
 func (s *Completions) Stream(purse budgets.Purse, opener streams.Opener, w Wish, frames Frames) error {
 	adapter, request, err := s.asked(w)
