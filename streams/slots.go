@@ -67,7 +67,7 @@ func (s *Streams) full() error {
 		return problems.New(problems.StreamLimitReached, "This server opens no streams.").With("limit", limit)
 	}
 	return problems.New(problems.StreamLimitReached,
-		"The organization has %d streams in flight, which is the most; try again when one has ended.", s.Places).
+		"All places for streams of the organization are taken (%d); try again when one stream has ended.", s.Places).
 		With("limit", limit).With("retry_after", int(slotHint/time.Second)).After(slotHint)
 }
 
