@@ -86,6 +86,7 @@ func taggingRules() []rule {
 	added := map[string]shape{"": "success:bool added_tags:list errors:list?", "added_tags[]": "id:int name:string"}
 	return []rule{
 		{says: "tag_id, which one client sends", method: "POST", path: path, body: `{"tag_id":{b}}`, status: 200, shapes: added, values: map[string]any{"success": true, "errors": nil, "added_tags[0].id": "{b}"}},
+		{says: "tag_ids that is null beside it", method: "POST", path: path, body: `{"tag_ids":null,"tag_id":{b}}`, status: 200},
 		{
 			says: "tag_ids in their order, behind those that there are; unknown and foreign ones are errors, the rest goes in", method: "POST", path: path,
 			body: `{"tag_ids":[{a},999999,{foreign}]}`, status: 200, shapes: added,

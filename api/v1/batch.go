@@ -51,8 +51,8 @@ type batchUpdates struct {
 	IsHighlighted routes.Optional[bool]  `json:"is_highlighted" description:"null is false."`
 	IsArchived    routes.Optional[bool]  `json:"is_archived" nullable:"false"`
 	FolderID      routes.Optional[int64] `json:"folder_id" description:"A folder of the account; null takes the recordings out of theirs."`
-	AddTagIDs     []int64                `json:"add_tag_ids" maxItems:"100" description:"Ids that are no tags of the account are passed over."`
-	RemoveTagIDs  []int64                `json:"remove_tag_ids" maxItems:"100"`
+	AddTagIDs     []int64                `json:"add_tag_ids" nullable:"true" maxItems:"100" description:"Ids that are no tags of the account are passed over."`
+	RemoveTagIDs  []int64                `json:"remove_tag_ids" nullable:"true" maxItems:"100"`
 }
 
 type batchUpdate struct {

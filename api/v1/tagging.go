@@ -33,7 +33,7 @@ func nameOf(mark recordings.TagMark) *string {
 }
 
 type tagAddition struct {
-	TagIDs []int64 `json:"tag_ids" maxItems:"100"`
+	TagIDs []int64 `json:"tag_ids" nullable:"true" maxItems:"100"`
 	TagID  *int64  `json:"tag_id" description:"Counts when tag_ids is absent or empty."`
 }
 
