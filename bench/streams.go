@@ -85,7 +85,7 @@ func (b *bench) streamsOnce(ctx context.Context, model string, figures *streamFi
 		return err
 	}
 	leaveFirst()
-	time.Sleep(time.Second)
+	time.Sleep(time.Second) // the warming stream is settled and its memory given back: it is no part of what the others cost
 	before := residentOf(server.command.Process.Pid)
 	failures := make(chan error, openers)
 	var all sync.WaitGroup
