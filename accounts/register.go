@@ -112,7 +112,7 @@ func judged(wish NewUser) (row models.User, err error) {
 		return row, err
 	}
 	if row.Role = wish.Role; row.Role == "" {
-		row.Role = auth.RoleEditor
+		row.Role = auth.DefaultRole
 	}
 	return row, roleProblem(row.Role)
 }

@@ -81,7 +81,7 @@ func (a *Accounts) FindSession(ctx context.Context, cookie string) (auth.Session
 	if row.DisabledAt != nil || row.SessionEpoch != a.sessions.GetInt64(loaded, keyEpoch) {
 		return auth.Session{}, false, nil
 	}
-	return auth.Session{UserID: row.ID, OrganizationID: row.OrganizationID, Role: row.Role}, true, nil
+	return auth.Session{UserID: row.ID, OrganizationID: row.OrganizationID, Role: row.Role, Instance: row.InstanceAdmin}, true, nil
 }
 
 // CloseSession ends the session of a cookie; one that there isn't is ended already.

@@ -76,6 +76,7 @@ func principalOf(token Token, via Via) Principal {
 	return Principal{
 		userID: token.UserID, orgID: token.OrganizationID, tokenID: token.ID,
 		role: token.Role, scopes: token.Scopes, via: via, lowered: token.RateLimits, administration: token.Administration,
+		instance: token.Instance,
 	}
 }
 
@@ -96,7 +97,7 @@ func (g *Guard) bySession(c echo.Context, v *visit, cookie string) error {
 func principalOfSession(session Session) Principal {
 	return Principal{
 		userID: session.UserID, orgID: session.OrganizationID,
-		role: session.Role, scopes: FullScopes(), via: ViaSession, administration: true,
+		role: session.Role, scopes: FullScopes(), via: ViaSession, administration: true, instance: session.Instance,
 	}
 }
 

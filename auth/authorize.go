@@ -21,17 +21,38 @@ func (g *Guard) authorize(p Principal, rule rule) error {
 			return insufficientScope(p, rule.scopes)
 		}
 	}
-	return administers(p, rule.row.Administers)
+	return permitted(p, rule.row)
 }
 
-// administers refuses, on a row of administration, a role without its verb and a token without the mark. Which of the
-// two is missing is not told apart: neither is anything that the caller can change.
-func administers(p Principal, verb Verb) error {
-	if verb == (Verb{}) || p.May(verb) && p.administration {
+// permitted refuses a role without the row's verb, and on a row of administration a token without the mark. On those it is
+// not told apart which of the two is missing: neither is anything that the caller can change.
+func permitted(p Principal, row Row) error {
+	if !row.Administration {
+		if row.Needs == (Verb{}) {
+			return nil
+		}
+		return p.Permit(row.Needs)
+	}
+	if !p.May(row.Needs) || !p.administration {
+		return lacks(row.Needs, "This takes a role that may %s, and of a token that it was made for administration.", row.Needs.name)
+	}
+	if row.InstanceWide && !p.instance {
+		return lacks(row.Needs, "This is about the whole instance: it is for its administrators alone.")
+	}
+	return nil
+}
+
+// Permit refuses, as the guard of the row would, a caller whose role lacks a verb. It is for rows where what the body asks
+// for needs a verb, and is asked before anything changes.
+func (p Principal) Permit(verb Verb) error {
+	if p.May(verb) {
 		return nil
 	}
-	return problems.New(problems.InsufficientPermission,
-		"This takes a role that may %s, and of a token that it was made for administration.", verb.name).With("required_permission", verb.name)
+	return lacks(verb, "The account's role does not have the permission %s.", verb.name)
+}
+
+func lacks(verb Verb, format string, arguments ...any) error {
+	return problems.New(problems.InsufficientPermission, format, arguments...).With("required_permission", verb.name)
 }
 
 // Require refuses, as the guard of the row would, a credential that lacks one of the scopes. It is for rows where what

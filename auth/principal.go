@@ -27,6 +27,8 @@ type Principal struct {
 	via                    Via
 	// administration is false for tokens without the mark.
 	administration bool
+	// instance is true of administrators of the whole instance.
+	instance bool
 	// lowered are the figures below those in force that the token's owner wants for it.
 	lowered limits.Figures
 	// present looks the credential up again; nil where nobody does.
@@ -63,8 +65,11 @@ func (p Principal) Via() Via { return p.via }
 // MayRead reports whether titles and texts may stand in an answer to this caller: content follows its scope.
 func (p Principal) MayRead() bool { return p.userID != 0 && p.scopes.Has(Read) }
 
-// MayPublish reports whether the caller's role lets it make public links.
-func (p Principal) MayPublish() bool { return p.userID != 0 && MayPublish(p.role) }
+// AdministersInstance reports whether the caller administers the whole instance, and not only its own organization: its
+// role must say so too, and of a token the mark.
+func (p Principal) AdministersInstance() bool {
+	return p.instance && p.administration && p.May(AdministerMembers)
+}
 
 // May reports whether the caller's role has a verb.
 func (p Principal) May(verb Verb) bool { return p.userID != 0 && RoleMay(p.role, verb) }
@@ -82,6 +87,8 @@ type Token struct {
 	OwnerDisabled  bool
 	// Administration is the mark without which a token opens no row of administration, whatever its scopes.
 	Administration bool
+	// Instance is true where the owner administers the whole instance.
+	Instance bool
 	// RateLimits are figures that its owner wants for this token besides those in force; nil for none.
 	RateLimits limits.Figures
 }
@@ -102,6 +109,8 @@ type Session struct {
 	UserID         int64
 	OrganizationID int64
 	Role           string
+	// Instance is true where the account administers the whole instance.
+	Instance bool
 }
 
 // SessionFinder resolves the value of the session cookie. ok is false when it opens nothing.

@@ -66,9 +66,13 @@ type Row struct {
 	Method, Path string
 	// SessionOnly rows let in a session, and a full token where that is switched on; they have no scope.
 	SessionOnly bool
-	// Administers is the verb that the caller's role must have, besides which a token needs the mark; zero for rows that
-	// are not of administration.
-	Administers Verb
+	// Needs is the verb that the caller's role must have; zero for rows that are open to every role.
+	Needs Verb
+	// Administration rows let a token in only with the mark of administration. They name the verb that they need.
+	Administration bool
+	// InstanceWide rows of administration are about more than one organization: they are for administrators of the
+	// instance alone.
+	InstanceWide bool
 	// Body is the most bytes that the body may declare.
 	Body int64
 	// TooLarge are further members of the 413 of a body that declares more.

@@ -89,7 +89,7 @@ func (s *Recordings) behind(db *gorm.DB, link string) (models.PublicShare, model
 	if err != nil {
 		return models.PublicShare{}, models.Recording{}, unavailable("look a public link up", err)
 	}
-	if len(found) == 0 || found[0].DisabledAt != nil || !auth.MayPublish(found[0].Role) {
+	if len(found) == 0 || found[0].DisabledAt != nil || !auth.RoleMay(found[0].Role, auth.Publish) {
 		return models.PublicShare{}, models.Recording{}, noLink()
 	}
 	share := found[0].PublicShare

@@ -51,8 +51,11 @@ func (t *Table) check(row Row) {
 	if spends := row.Price != (budgets.Price{}); spends != (row.SpendsNow() || row.Later) || row.Door == DoorUpload && !row.Later {
 		fail("a paid row and an upload name their price, others only as Later")
 	}
-	if row.Administers != (auth.Verb{}) && (row.Door != DoorToken || row.Category != auth.CategoryWrite) {
+	if (row.Administration || row.InstanceWide) && (row.Door != DoorToken || row.Category != auth.CategoryWrite) {
 		fail("a row of administration is a token row that is counted as writing")
+	}
+	if row.Needs != (auth.Verb{}) && len(row.Scopes) == 0 {
+		fail("only a row that asks for a scope can need a verb")
 	}
 	if row.Category == auth.CategoryProcess && !row.SpendsNow() {
 		fail("a row that starts paid work is a paid row")

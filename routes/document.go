@@ -126,8 +126,8 @@ func (d *document) add(row Row) error {
 	if row.Idempotent {
 		operation.Parameters = append(operation.Parameters, keyParameter())
 	}
-	if row.Administers != (auth.Verb{}) {
-		operation.MapOfAnything["x-required-permission"] = row.Administers.Name()
+	if row.Needs != (auth.Verb{}) {
+		operation.MapOfAnything["x-required-permission"] = row.Needs.Name()
 	}
 	if row.Weighs != "" {
 		operation.MapOfAnything["x-weighs-distinct"] = row.Weighs

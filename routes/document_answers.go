@@ -188,7 +188,7 @@ func doorRefusals(row Row) []problems.Kind {
 		if row.Door == DoorAccount || len(scopeNames(row.Scopes)) > 0 {
 			kinds = append(kinds, problems.InsufficientScope)
 		}
-		if row.Administers != (auth.Verb{}) {
+		if row.Needs != (auth.Verb{}) {
 			kinds = append(kinds, problems.InsufficientPermission)
 		}
 	}

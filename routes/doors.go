@@ -109,7 +109,7 @@ func withPrincipal(h func(echo.Context, auth.Principal) error) echo.HandlerFunc 
 func (t *Table) scoped(row *Row, guard auth.Row, scopes ...auth.Scope) {
 	row.Scopes = scopes
 	row.Category = auth.CategoryOf(scopes...)
-	row.Administers = guard.Administers
+	row.Needs, row.Administration, row.InstanceWide = guard.Needs, guard.Administration, guard.InstanceWide
 	row.Stack = t.guard.Stack(guard, scopes...)
 }
 

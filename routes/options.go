@@ -51,13 +51,26 @@ func Later(work budgets.Deferred) Option {
 	return func(s *rowSpec) { s.later = work }
 }
 
+// Needs is for rows that only some roles may use: the caller's role must have the verb.
+func Needs(verb auth.Verb) Option {
+	if verb == (auth.Verb{}) {
+		panic("routes: a row that needs a verb names it")
+	}
+	return func(s *rowSpec) { s.guard.Needs = verb }
+}
+
 // Administration is for rows of administrators: the caller's role must have the verb, and a token the mark besides its
 // scope.
 func Administration(verb auth.Verb) Option {
-	if verb == (auth.Verb{}) {
-		panic("routes: a row of administration names its verb")
-	}
-	return func(s *rowSpec) { s.guard.Administers = verb }
+	needs := Needs(verb)
+	return func(s *rowSpec) { needs(s); s.guard.Administration = true }
+}
+
+// InstanceWide is for rows of administration that are about more than one organization: they are for administrators of
+// the instance alone.
+func InstanceWide() Option {
+	administration := Administration(auth.AdministerMembers)
+	return func(s *rowSpec) { administration(s); s.guard.InstanceWide = true }
 }
 
 // LongAnswer is for rows that send files: the answer may take longer than a JSON handler may.

@@ -34,8 +34,11 @@ type shownRow struct {
 	Idempotent bool `json:"idempotent,omitempty"`
 	// Streams says what bounds a stream of the row; empty for rows that stream nothing.
 	Streams string `json:"streams,omitempty"`
-	// Administers is the verb that the caller's role must have; empty for rows that are not of administration.
-	Administers string `json:"administers,omitempty"`
+	// Needs is the verb that the caller's role must have; empty for rows that are open to every role.
+	Needs string `json:"needs,omitempty"`
+	// Administration rows let a token in only with the mark, InstanceWide ones administrators of the instance alone.
+	Administration bool `json:"administration,omitempty"`
+	InstanceWide   bool `json:"instance_wide,omitempty"`
 }
 
 type shownLimit struct {
@@ -67,8 +70,13 @@ func (t *Table) WriteText(w io.Writer) error {
 		if r.Streams != "" {
 			fmt.Fprintf(columns, "\t  streams: %s\n", r.Streams)
 		}
-		if r.Administers != "" {
-			fmt.Fprintf(columns, "\t  administration, %s: 403 for roles without the verb and tokens without the mark\n", r.Administers)
+		switch {
+		case r.InstanceWide:
+			fmt.Fprintf(columns, "\t  administration of the instance: 403 for everybody else and tokens without the mark\n")
+		case r.Administration:
+			fmt.Fprintf(columns, "\t  administration, %s: 403 for roles without the verb and tokens without the mark\n", r.Needs)
+		case r.Needs != "":
+			fmt.Fprintf(columns, "\t  needs %s: 403 for roles without the verb\n", r.Needs)
 		}
 		if r.Idempotent {
 			fmt.Fprintf(columns, "\t  works a request with an Idempotency-Key once\n")
@@ -110,7 +118,8 @@ func (t *Table) show(row Row) shownRow {
 	r := shownRow{
 		Method: row.Method, Path: row.Path, Door: row.Door, Category: row.Category,
 		Scopes: []string{}, Limits: []shownLimit{}, BodyBytes: row.Body, Enter: enter(row), Weighs: row.Weighs, Idempotent: row.Idempotent,
-		Spends: row.Price.Name(), SpendsLater: row.Later, Administers: row.Administers.Name(),
+		Spends: row.Price.Name(), SpendsLater: row.Later, Needs: row.Needs.Name(),
+		Administration: row.Administration, InstanceWide: row.InstanceWide,
 	}
 	if row.Streams {
 		r.Streams = t.streamGuard()
@@ -138,8 +147,13 @@ func enter(row Row) string {
 		if row.Scopes[0] == auth.AnyToken {
 			return "any valid token or session"
 		}
-		if row.Administers != (auth.Verb{}) {
-			return "a token with the scope and the mark of administration, or a session, of a role that may " + row.Administers.Name()
+		switch {
+		case row.InstanceWide:
+			return "a token with the scope and the mark of administration, or a session, of an administrator of the instance"
+		case row.Administration:
+			return "a token with the scope and the mark of administration, or a session, of a role that may " + row.Needs.Name()
+		case row.Needs != (auth.Verb{}):
+			return "a token with the scope, or a session, of a role that may " + row.Needs.Name()
 		}
 	}
 	return "a token with the scope, or a session"

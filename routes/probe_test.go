@@ -32,7 +32,7 @@ func (c *callers) mint(token auth.Token) (string, error) {
 }
 
 func (c *callers) Live(scopes string, by probe.Caller) (string, error) {
-	return c.mint(auth.Token{Scopes: auth.ParseScopes(scopes), Role: by.Role, Administration: by.Administration})
+	return c.mint(auth.Token{Scopes: auth.ParseScopes(scopes), Role: by.Role, Administration: by.Administration, Instance: by.Instance})
 }
 
 func (c *callers) Expired() (string, error) {
@@ -44,9 +44,9 @@ func (c *callers) Revoked() (string, error) {
 	return c.mint(auth.Token{Scopes: auth.FullScopes(), Revoked: true})
 }
 
-func (c *callers) Session(role string) (string, error) {
+func (c *callers) Session(by probe.Caller) (string, error) {
 	c.last++
-	return c.finder.SignIn(auth.Session{UserID: 100 + c.last, OrganizationID: 1000 + c.last, Role: role}), nil
+	return c.finder.SignIn(auth.Session{UserID: 100 + c.last, OrganizationID: 1000 + c.last, Role: by.Role, Instance: by.Instance}), nil
 }
 
 // without takes something away from a row's guard.
@@ -92,7 +92,7 @@ func TestTheProbeFindsNothingWhereAllGuardsStand(t *testing.T) {
 		for _, fault := range report.Faults {
 			t.Error(fault)
 		}
-		if report.Rows != 18 || report.Checks < 500 {
+		if report.Rows != 20 || report.Checks < 500 {
 			t.Errorf("%d checks of %d rows: the walk did not try", report.Checks, report.Rows)
 		}
 		if len(report.Skipped) != 4 {
@@ -166,9 +166,11 @@ func TestTheProbeFindsEachGuardThatIsLeftOut(t *testing.T) {
 		"the scope": {ignoring(kind(problems.InsufficientScope)), func(row routes.Row) bool {
 			return notPublic(row) && (len(row.Scopes) == 0 || row.Scopes[0] != auth.AnyToken)
 		}},
-		"administration":     {ignoring(kind(problems.InsufficientPermission)), administers},
-		"the verb":           {forgetting(func(row *auth.Row) { row.Administers = auth.Verb{} }), administers},
-		"another verb":       {forgetting(func(row *auth.Row) { row.Administers = auth.Publish }), administers},
+		"permission":         {ignoring(kind(problems.InsufficientPermission)), needsVerb},
+		"the verb":           {forgetting(func(row *auth.Row) { row.Needs, row.Administration, row.InstanceWide = auth.Verb{}, false, false }), needsVerb},
+		"another verb":       {forgetting(func(row *auth.Row) { row.Needs = another(row.Needs) }), needsVerb},
+		"the mark":           {forgetting(func(row *auth.Row) { row.Administration, row.InstanceWide = false, false }), administers},
+		"the instance":       {forgetting(func(row *auth.Row) { row.InstanceWide = false }), instanceWide},
 		"same-origin proof":  {ignoring(kind(problems.CrossOrigin)), func(row routes.Row) bool { return notPublic(row) && row.Method != "GET" }},
 		"the declared bound": {ignoring(kind(problems.PayloadTooLarge)), everywhere},
 		"encoded bodies":     {ignoring(kind(problems.UnsupportedMediaType)), notPublic},
@@ -221,15 +223,28 @@ func withScopes(row routes.Row) bool {
 	return row.Door == routes.DoorToken || row.Door == routes.DoorUpload || row.SpendsNow()
 }
 
-func administers(row routes.Row) bool { return row.Administers != auth.Verb{} }
+func needsVerb(row routes.Row) bool { return row.Needs != auth.Verb{} }
 
-// forgetting mounts the guard of a row of administration as of another row.
+func administers(row routes.Row) bool { return row.Administration }
+
+func instanceWide(row routes.Row) bool { return row.InstanceWide }
+
+// another is a verb that other roles have.
+func another(verb auth.Verb) auth.Verb {
+	if verb == auth.Publish {
+		return auth.ManageTeamBilling
+	}
+	return auth.Publish
+}
+
+// forgetting mounts the guard of a row that needs a verb as of another row.
 func forgetting(forget func(*auth.Row)) without {
 	return func(guard *auth.Guard, row routes.Row, mounted echo.MiddlewareFunc) echo.MiddlewareFunc {
-		if !administers(row) {
+		if !needsVerb(row) {
 			return mounted
 		}
-		other := auth.Row{Method: row.Method, Path: row.Path, Body: row.Body, Administers: row.Administers}
+		other := auth.Row{Method: row.Method, Path: row.Path, Body: row.Body, Needs: row.Needs,
+			Administration: row.Administration, InstanceWide: row.InstanceWide}
 		forget(&other)
 		return guard.RequireScope(other, row.Scopes...)
 	}
@@ -314,7 +329,7 @@ func TestTheDryTableIsTheRealOne(t *testing.T) {
 	dry, wet := target(nil, false).Build(probe.Ample()).Live(), open(t, plan{}).table.Live()
 	slices.Sort(dry)
 	slices.Sort(wet)
-	if !slices.Equal(dry, wet) || len(wet) != 26 {
+	if !slices.Equal(dry, wet) || len(wet) != 29 {
 		t.Errorf("dry %v\nreal %v", dry, wet)
 	}
 }

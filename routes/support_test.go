@@ -147,6 +147,8 @@ func declareAll(t *routes.Table, h *house) {
 	t.Token("POST", "/api/v1/recordings/import", auth.Upload, fine, said, routes.Limit(limits.Import))
 	t.Token("POST", "/api/v1/recordings/record", auth.Upload, fine, said, routes.Limit(limits.Recorder))
 	t.Token("PUT", "/api/v1/admin/organizations/:organization/budget", auth.Settings, fine, said, routes.Administration(auth.ManageTeamBilling))
+	t.Token("GET", "/api/v1/admin/organizations", auth.Settings, fine, said, routes.InstanceWide())
+	t.Token("POST", "/api/v1/recordings/:recording/share", auth.Share, fine, said, routes.Needs(auth.Publish))
 	t.Account("GET", "/api/tokens", fine, said)
 	t.Account("POST", "/api/tokens", fine, said, routes.OwnLimit(limits.TokenCreate))
 	t.Account("DELETE", "/api/tokens/:token", fine, said, routes.Limit(limits.TokenChange))

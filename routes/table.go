@@ -104,8 +104,10 @@ type Row struct {
 	Scopes []auth.Scope
 	// Category is empty for public rows.
 	Category auth.Category
-	// Administers is the verb of a row of administration; zero for others.
-	Administers auth.Verb
+	// Needs is the verb that the caller's role must have; zero for rows that are open to every role.
+	Needs auth.Verb
+	// Administration rows let a token in only with the mark, InstanceWide ones administrators of the instance alone.
+	Administration, InstanceWide bool
 	// Stack is every limit that the guard takes, in the order in which ties are settled.
 	Stack []auth.Stacked
 	// Taken are limits that the story takes itself, with their figures.

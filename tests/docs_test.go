@@ -163,8 +163,13 @@ func whoMayEnter(row routes.Row) string {
 		}
 		names = append(names, "`"+scope.Name()+"`")
 	}
-	if row.Administers != (auth.Verb{}) {
-		names = append(names, "and for administration, `"+row.Administers.Name()+"`")
+	switch {
+	case row.InstanceWide:
+		names = append(names, "and to administer the instance")
+	case row.Administration:
+		names = append(names, "and for administration, `"+row.Needs.Name()+"`")
+	case row.Needs != (auth.Verb{}):
+		names = append(names, "and `"+row.Needs.Name()+"`")
 	}
 	return strings.Join(names, ", ")
 }

@@ -77,10 +77,11 @@ func (c *callers) account() (accounts.User, error) {
 	})
 }
 
-// become gives an account its role: not every role can be given to a new one, and a mark outlives the role that gave it.
-func (c *callers) become(user accounts.User, role string) error {
+// become makes an account who it is to be: not every role can be given to a new one, and a mark outlives the role that gave it.
+func (c *callers) become(user accounts.User, by probe.Caller) error {
 	return c.db.Transaction(c.t.Context(), func(tx *gorm.DB) error {
-		return tx.Model(&models.User{}).Where("id = ?", user.ID).UpdateColumn("role", role).Error
+		return tx.Model(&models.User{}).Where("id = ?", user.ID).
+			UpdateColumns(map[string]any{"role": by.Role, "instance_admin": by.Instance}).Error
 	})
 }
 
@@ -95,7 +96,7 @@ func (c *callers) Live(scopes string, by probe.Caller) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return plain, c.become(user, by.Role)
+	return plain, c.become(user, by)
 }
 
 func (c *callers) Expired() (string, error) {
@@ -125,12 +126,12 @@ func (c *callers) spoiled(spoil func(*models.APIToken)) (string, error) {
 	})
 }
 
-func (c *callers) Session(role string) (string, error) {
+func (c *callers) Session(by probe.Caller) (string, error) {
 	user, err := c.account()
 	if err != nil {
 		return "", err
 	}
-	if err := c.become(user, role); err != nil {
+	if err := c.become(user, by); err != nil {
 		return "", err
 	}
 	cookie, _, err := c.accounts.OpenSession(c.t.Context(), "", user)

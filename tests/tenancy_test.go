@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stenometer/stenometer/auth"
 	"github.com/stenometer/stenometer/routes"
 	"github.com/stenometer/stenometer/tests/servertest"
 )
@@ -60,7 +59,7 @@ func TestAnotherTenantsThingsDoNotExist(t *testing.T) {
 		if row.Door == routes.DoorAccount {
 			client = strangerSession
 		}
-		if row.Administers != (auth.Verb{}) {
+		if row.Administration {
 			client = administrator
 		}
 		address := row.Path

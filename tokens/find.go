@@ -26,11 +26,12 @@ func (t *Tokens) FindToken(ctx context.Context, hash [32]byte) (auth.Token, bool
 		RateLimits     *string
 		DisabledAt     *time.Time
 		Administration bool
+		InstanceAdmin  bool
 	}
 	err := t.db.Read.WithContext(ctx).Model(&models.APIToken{}).
 		Select("api_tokens.id, api_tokens.user_id, api_tokens.scopes, api_tokens.expires_at, api_tokens.revoked_at, api_tokens.rate_limits, "+
 			"api_tokens.administration, "+
-			"users.organization_id, users.role, users.disabled_at").
+			"users.organization_id, users.role, users.instance_admin, users.disabled_at").
 		Joins("JOIN users ON users.id = api_tokens.user_id").
 		Where("api_tokens.token_hash = ?", hex.EncodeToString(hash[:])).
 		Take(&row).Error
@@ -54,6 +55,7 @@ func (t *Tokens) FindToken(ctx context.Context, hash [32]byte) (auth.Token, bool
 		Revoked:        row.RevokedAt != nil,
 		OwnerDisabled:  row.DisabledAt != nil,
 		Administration: row.Administration,
+		Instance:       row.InstanceAdmin,
 		RateLimits:     own.figures(),
 	}, true, nil
 }

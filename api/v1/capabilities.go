@@ -61,7 +61,7 @@ func showCapabilitiesOperation() routes.Operation {
 func (a *API) showCapabilities(c echo.Context, p auth.Principal) error {
 	local := a.engine.Connector == speech.Embedded && a.text.Embedded
 	inquire := inquireFeatures{Enabled: a.recordings.MayInquire() == nil, Agent: a.recordings.LooksUp()}
-	return c.JSON(http.StatusOK, capabilitiesOf(a.version, a.recordings.PublicSharing, p.MayPublish(), local, inquire))
+	return c.JSON(http.StatusOK, capabilitiesOf(a.version, a.recordings.PublicSharing, p.May(auth.Publish), local, inquire))
 }
 
 func capabilitiesOf(version string, publicSharing, mayPublish, modelsLocal bool, inquire inquireFeatures) capabilities {

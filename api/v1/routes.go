@@ -122,7 +122,8 @@ func (a *API) declareBelongings(t *routes.Table) {
 	t.Token("PUT", "/api/v1/recordings/:recording/external-refs", auth.Write, a.replaceRefs, replaceRefsOperation())
 	t.Token("DELETE", "/api/v1/recordings/:recording/external-refs/:ref", auth.Write, a.removeRef, removeRefOperation())
 
-	t.Token("POST", "/api/v1/recordings/:recording/share", auth.Share, a.shareRecording, shareRecordingOperation())
+	t.Token("POST", "/api/v1/recordings/:recording/share", auth.Share, a.shareRecording, shareRecordingOperation(),
+		routes.Needs(auth.Publish))
 	t.Token("GET", "/api/v1/recordings/:recording/shares", auth.Share, a.listShares, listSharesOperation())
 	t.Token("DELETE", "/api/v1/shares/:share", auth.Share, a.revokeShare, revokeShareOperation())
 

@@ -46,7 +46,7 @@ func shareRecordingOperation() routes.Operation {
 			"(201). `flags_differ` tells that the link shows something else than was asked for. A recording has at most 100 links.",
 		Answers: routes.Answers{http.StatusCreated: exampleShareResult(false), http.StatusOK: exampleShareResult(true)},
 		Refusals: []problems.Kind{
-			problems.FeatureDisabled, problems.NotPermitted, problems.HTTPSRequired, problems.InvalidParameter, problems.Conflict,
+			problems.FeatureDisabled, problems.HTTPSRequired, problems.InvalidParameter, problems.Conflict,
 		},
 	}
 }

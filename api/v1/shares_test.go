@@ -83,7 +83,7 @@ func TestSharesAreRefusedInOrder(t *testing.T) {
 	viewer := s.finder.Mint(auth.Token{ID: 9, UserID: s.user.ID, OrganizationID: s.user.OrganizationID, Role: "viewer", Scopes: auth.FullScopes()})
 	const bad = `{"force_new":"x"}`
 	plain := []string{"X-Forwarded-Proto", "http"}
-	s.expect(s.shareOf(id, bad, append(plain, "Authorization", "Bearer "+viewer)...), http.StatusForbidden, "not_permitted")
+	s.expect(s.shareOf(id, bad, append(plain, "Authorization", "Bearer "+viewer)...), http.StatusForbidden, "insufficient_permission")
 	s.expect(s.shareOf(999, bad, plain...), http.StatusForbidden, "https_required")
 	s.expect(s.shareOf(999, bad), http.StatusNotFound, "not_found")
 	stranger := "Bearer " + s.mint(s.account("stranger"), "full")

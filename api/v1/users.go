@@ -56,7 +56,7 @@ func (a *API) showUser(c echo.Context, p auth.Principal) error {
 	return c.JSON(http.StatusOK, userForm{
 		ID: user.ID, Username: user.Username, Email: user.Email, IsAdmin: user.InstanceAdmin,
 		Role: user.Role, OrganizationID: user.OrganizationID,
-		CanSharePublicly: a.recordings.PublicSharing && p.MayPublish(),
+		CanSharePublicly: a.recordings.PublicSharing && p.May(auth.Publish),
 		Preferences: userPreferences{
 			AutoSummarization: user.AutoSummarization, OutputLanguage: user.OutputLanguage, SummaryPrompt: user.SummaryPrompt,
 			ExtractEvents: user.ExtractEvents, Diarize: a.engine.Capabilities.Diarization,

@@ -59,29 +59,42 @@ func (s *subject) scope() {
 	s.expect("the 403 names the scope that is missing", strings.Join(required, " ") == strings.Join(want, " "), text(strings.Join(required, " ")))
 }
 
-// administration: on a row of administrators every role without its verb is 403, and so is a token without the mark, a
-// full one too. Every role that has the verb comes in.
-func (s *subject) administration() {
-	verb := s.row.Administers
-	if verb == (auth.Verb{}) {
+// permission: on a row that needs a verb every role without it is 403, and every role that has it comes in. On a row of
+// administration a token without the mark is 403, a full one too, and on one of the instance everybody who does not
+// administer that.
+func (s *subject) permission() {
+	if s.row.Needs == (auth.Verb{}) {
 		return
 	}
-	h := s.handler(Ample())
-	const code = "insufficient_permission"
-	s.refused("a token without the mark", s.try(h, trial{bearer: s.minted(s.scopeNames(), Caller{auth.RoleAdmin, false})}), forbidden, code)
-	s.refused("a full token without the mark", s.try(h, trial{bearer: s.minted(auth.FullName, Caller{auth.RoleAdmin, false})}), forbidden, code)
+	h, marked := s.handler(Ample()), s.row.Administration
+	if marked {
+		unmarked := s.caller()
+		unmarked.Administration = false
+		s.forbidden("a token without the mark", s.try(h, trial{bearer: s.minted(s.scopeNames(), unmarked)}))
+		s.forbidden("a full token without the mark", s.try(h, trial{bearer: s.minted(auth.FullName, unmarked)}))
+	}
 	for _, role := range auth.Roles() {
-		byToken := s.try(h, trial{bearer: s.minted(s.scopeNames(), Caller{role.Name, true})})
-		bySession := s.try(h, trial{cookie: s.signedIn(role.Name)})
-		if auth.RoleMay(role.Name, verb) {
-			s.allowed("a marked token of the role "+role.Name, byToken)
+		caller := Caller{role.Name, marked, s.row.InstanceWide}
+		byToken := s.try(h, trial{bearer: s.minted(s.scopeNames(), caller)})
+		bySession := s.try(h, trial{cookie: s.signedIn(caller)})
+		if role.May(s.row.Needs) {
+			s.allowed("a token of the role "+role.Name, byToken)
 			s.allowed("a session of the role "+role.Name, bySession)
 			continue
 		}
-		s.refused("a marked token of the role "+role.Name, byToken, forbidden, code)
-		s.refused("a session of the role "+role.Name, bySession, forbidden, code)
+		s.forbidden("a token of the role "+role.Name, byToken)
+		s.forbidden("a session of the role "+role.Name, bySession)
 		s.expect("a refusal by role consults no limit", byToken.header.Get("RateLimit") == "", text(byToken.header.Get("RateLimit")))
 	}
+	if s.row.InstanceWide {
+		of := Caller{auth.RoleAdmin, true, false}
+		s.forbidden("a token of an administrator of one organization", s.try(h, trial{bearer: s.minted(s.scopeNames(), of)}))
+		s.forbidden("a session of an administrator of one organization", s.try(h, trial{cookie: s.signedIn(of)}))
+	}
+}
+
+func (s *subject) forbidden(who string, r result) {
+	s.refused(who, r, forbidden, "insufficient_permission")
 }
 
 // admitted: the positive control. A row that refuses everybody must not pass for one that is guarded.

@@ -26,10 +26,12 @@ type Target struct {
 	TokensManageByToken bool
 }
 
-// Caller is the account behind a credential, and whether a token was made for administration.
+// Caller is the account behind a credential, whether it administers the whole instance, and whether a token was made for
+// administration.
 type Caller struct {
 	Role           string
 	Administration bool
+	Instance       bool
 }
 
 // Credentials makes callers. Each call makes a new account of a new organization.
@@ -40,8 +42,8 @@ type Credentials interface {
 	// Expired and Revoked are tokens that were valid and are no longer.
 	Expired() (string, error)
 	Revoked() (string, error)
-	// Session is the cookie of a signed-in browser of an account of the role.
-	Session(role string) (string, error)
+	// Session is the cookie of a signed-in browser of the caller.
+	Session(by Caller) (string, error)
 }
 
 // Fault is one guard that did not bite.
@@ -69,7 +71,7 @@ type Report struct {
 // Walk puts every row, and the HEAD of every GET, to every check that its door and scopes call for. The error is
 // that of a target which cannot be built; faults are no errors.
 func Walk(ctx context.Context, target Target) (Report, error) {
-	w := &walk{ctx: ctx, target: target, tokens: map[wish]string{}, sessions: map[string]string{}}
+	w := &walk{ctx: ctx, target: target, tokens: map[wish]string{}, sessions: map[Caller]string{}}
 	if err := w.prepare(); err != nil {
 		return Report{}, fmt.Errorf("make the credentials of the walk: %w", err)
 	}
@@ -132,7 +134,7 @@ func (w *walk) row(row routes.Row, method string) {
 	}
 	s.credentials()
 	s.scope()
-	s.administration()
+	s.permission()
 	s.admitted()
 	s.body()
 	s.order()

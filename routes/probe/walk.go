@@ -23,7 +23,7 @@ type walk struct {
 	address int
 
 	tokens           map[wish]string
-	sessions         map[string]string // by role
+	sessions         map[Caller]string
 	expired, revoked string
 }
 
@@ -56,16 +56,16 @@ func (w *walk) minted(scopes string, by Caller) string {
 	return plain
 }
 
-// signedIn is the cookie of an account of the role.
-func (w *walk) signedIn(role string) string {
-	if cookie, ok := w.sessions[role]; ok {
+// signedIn is the cookie of the caller's browser.
+func (w *walk) signedIn(by Caller) string {
+	if cookie, ok := w.sessions[by]; ok {
 		return cookie
 	}
-	cookie, err := w.target.Credentials.Session(role)
+	cookie, err := w.target.Credentials.Session(by)
 	if err != nil && w.err == nil {
-		w.err = fmt.Errorf("sign in as %s: %w", role, err)
+		w.err = fmt.Errorf("sign in as %+v: %w", by, err)
 	}
-	w.sessions[role] = cookie
+	w.sessions[by] = cookie
 	return cookie
 }
 
@@ -222,14 +222,17 @@ func (s *subject) good() trial {
 	return trial{bearer: s.token(s.scopeNames())}
 }
 
-// caller is who the row is for: an administrator where it asks for one.
+// caller is who the row is for: an administrator where it asks for one, else the least role that it lets in.
 func (s *subject) caller() Caller {
-	if s.row.Administers != (auth.Verb{}) {
-		return Caller{auth.RoleAdmin, true}
+	if s.row.Administration {
+		return Caller{auth.RoleAdmin, true, s.row.InstanceWide}
 	}
-	return Caller{auth.RoleEditor, false}
+	if s.row.Needs != (auth.Verb{}) && !auth.RoleMay(auth.RoleEditor, s.row.Needs) {
+		return Caller{Role: auth.RoleAdmin}
+	}
+	return Caller{Role: auth.RoleEditor}
 }
 
 func (s *subject) token(scopes string) string { return s.minted(scopes, s.caller()) }
 
-func (s *subject) session() string { return s.signedIn(s.caller().Role) }
+func (s *subject) session() string { return s.signedIn(s.caller()) }
