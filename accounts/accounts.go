@@ -17,6 +17,8 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/stenometer/stenometer/auth"
+	"github.com/stenometer/stenometer/jobs"
+	"github.com/stenometer/stenometer/mail"
 	"github.com/stenometer/stenometer/models"
 	"github.com/stenometer/stenometer/problems"
 )
@@ -29,6 +31,8 @@ const (
 	First  Registration = "first"
 	Open   Registration = "open"
 	Closed Registration = "closed"
+	// ByInvite is closed to all but those who were invited, whom the others let in too.
+	ByInvite Registration = "invite"
 )
 
 // Options say how accounts are kept.
@@ -41,6 +45,17 @@ type Options struct {
 	SessionIdle time.Duration
 	// SweepEvery is how often expired sessions are removed once started; 0 means hourly.
 	SweepEvery time.Duration
+	// Erase queues the removal of all that an account has, in the transaction that decides it; nil erases nobody.
+	Erase func(ctx context.Context, tx *gorm.DB, id int64) error
+	// SecretKey signs invites and sign-in states; without it there are none.
+	SecretKey string
+	// PublicURL is where links lead; without it a token stands alone, and nothing is mailed.
+	PublicURL string
+	// ResetLife is how long the link of a reset can be used; 0 means 1 h.
+	ResetLife time.Duration
+	// Mail and Queue send links; nil sends none.
+	Mail  *mail.Mailer
+	Queue *jobs.Jobs
 	// Now is the clock of the rules; nil means time.Now.
 	Now func() time.Time
 	// Logger is told of what fails in the background; nil tells nobody.
@@ -53,6 +68,8 @@ type Accounts struct {
 	options  Options
 	sessions *scs.SessionManager
 	hashing  *semaphore.Weighted
+	// unsent is done when the log has said that links cannot be mailed.
+	unsent sync.Once
 
 	mu     sync.Mutex
 	cancel context.CancelFunc
@@ -68,6 +85,9 @@ func New(db *models.DB, options Options) *Accounts {
 	}
 	if options.SessionIdle == 0 {
 		options.SessionIdle = 72 * time.Hour
+	}
+	if options.ResetLife == 0 {
+		options.ResetLife = time.Hour
 	}
 	if options.SweepEvery == 0 {
 		options.SweepEvery = time.Hour
@@ -117,6 +137,8 @@ type User struct {
 	Username       string
 	Role           string
 	InstanceAdmin  bool
+	// DisabledAt is since when it opens nothing; nil while it does.
+	DisabledAt *time.Time
 	// AutoSummarization is whether its recordings are summarized by themselves; unless it chose otherwise they are.
 	AutoSummarization bool
 	// SummaryPrompt is what its summaries are told to be where no tag or folder says it, OutputLanguage what models
@@ -130,7 +152,7 @@ type User struct {
 func view(row models.User) User {
 	return User{
 		ID: row.ID, OrganizationID: row.OrganizationID, Email: row.Email, Username: row.Username,
-		Role: row.Role, InstanceAdmin: row.InstanceAdmin, CreatedAt: row.CreatedAt,
+		Role: row.Role, InstanceAdmin: row.InstanceAdmin, DisabledAt: row.DisabledAt, CreatedAt: row.CreatedAt,
 		AutoSummarization: row.AutoSummarization == nil || *row.AutoSummarization,
 		SummaryPrompt:     row.SummaryPrompt, OutputLanguage: row.OutputLanguage, ExtractEvents: row.ExtractEvents,
 	}

@@ -298,7 +298,7 @@ func TestALostDatabaseIsNoWrongPassword(t *testing.T) {
 	db := modelstest.SQLite(t)
 	store := accounts.New(db, accounts.Options{Registration: accounts.Open})
 	ann := register(t, store, wish("ann"))
-	cookie, _, err := store.OpenSession(context.Background(), "", ann)
+	cookie, _, err := store.OpenSession(context.Background(), "", ann, accounts.Browser{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,12 +9,6 @@ import (
 	"github.com/stenometer/stenometer/problems"
 )
 
-const (
-	minPassword = 8
-	// maxPassword keeps a stranger from having megabytes hashed.
-	maxPassword = 1024
-)
-
 // work is what one hash costs: OWASP's figures of 19 MiB and two passes, one thread, so that the semaphore alone
 // says how many cores and how much memory sign-ins may take.
 func work() *argon2id.Params {
@@ -53,12 +47,4 @@ func (a *Accounts) matches(ctx context.Context, password, hash string) (bool, er
 
 func waited(err error) error {
 	return problems.New(problems.Timeout, "Too many passwords are being verified. Try again.").Because(err)
-}
-
-// passwordProblem judges a password that somebody wants to have.
-func passwordProblem(password string) error {
-	if len(password) < minPassword || len(password) > maxPassword {
-		return problems.New(problems.InvalidParameter, "password must have %d to %d bytes.", minPassword, maxPassword)
-	}
-	return nil
 }

@@ -36,6 +36,17 @@ type NewUser struct {
 	Role string
 	// OrganizationSlug is whose account it is; empty means the first organization.
 	OrganizationSlug string
+	// OrganizationID says the same by the id, in CreateMember alone.
+	OrganizationID int64
+
+	// by is the administrator who makes it; nil where it is the operator or the account itself.
+	by *By
+	// invitedTo is the organization of an invite; 0 without one.
+	invitedTo int64
+	// passwordless accounts sign in elsewhere: no password is theirs.
+	passwordless bool
+	// then is done in the transaction that makes the account.
+	then func(tx *gorm.DB, row models.User) error
 }
 
 // Register makes an account as the policy allows, else registration_closed. Two that race to be the first make
@@ -75,8 +86,10 @@ func (a *Accounts) make(ctx context.Context, wish NewUser, allowed func(*gorm.DB
 	if err != nil {
 		return User{}, err
 	}
-	if row.PasswordHash, err = a.hash(ctx, wish.Password); err != nil {
-		return User{}, err
+	if !wish.passwordless {
+		if row.PasswordHash, err = a.hash(ctx, wish.Password); err != nil {
+			return User{}, err
+		}
 	}
 	row.CreatedAt = a.now()
 	err = a.db.Transaction(ctx, func(tx *gorm.DB) error {
@@ -89,10 +102,21 @@ func (a *Accounts) make(ctx context.Context, wish NewUser, allowed func(*gorm.DB
 		if err := taken(tx, row); err != nil {
 			return err
 		}
-		if err := place(tx, &row, wish.OrganizationSlug); err != nil {
+		switch {
+		case wish.by != nil:
+			err = placeMember(tx, *wish.by, &row, wish)
+		case wish.invitedTo != 0:
+			row.OrganizationID = wish.invitedTo
+		default:
+			err = place(tx, &row, wish.OrganizationSlug)
+		}
+		if err != nil {
 			return err
 		}
-		return tx.Create(&row).Error
+		if err := tx.Create(&row).Error; err != nil || wish.then == nil {
+			return err
+		}
+		return wish.then(tx, row)
 	})
 	if err != nil {
 		return User{}, failed("make an account", err)
@@ -108,8 +132,10 @@ func judged(wish NewUser) (row models.User, err error) {
 	if row.Username, err = usernameOf(wish.Username); err != nil {
 		return row, err
 	}
-	if err = passwordProblem(wish.Password); err != nil {
-		return row, err
+	if row.PasswordHash = nobodysHash; !wish.passwordless {
+		if err = passwordProblem(wish.Password, row.Email, row.Username); err != nil {
+			return row, err
+		}
 	}
 	if row.Role = wish.Role; row.Role == "" {
 		row.Role = auth.DefaultRole

@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/alexedwards/scs/v2"
 	"gorm.io/gorm"
@@ -28,9 +31,36 @@ func newSessions(db *models.DB, options Options) *scs.SessionManager {
 	return sessions
 }
 
+// Browser is what a session's owner knows it by again.
+type Browser struct {
+	// Address is the client's.
+	Address string
+	// UserAgent is how it calls itself; what is too long, or no text, is left out.
+	UserAgent string
+}
+
+const (
+	maxSessionAddress   = 64
+	maxSessionUserAgent = 200
+)
+
+// bounded is what of it can be stored and shown.
+func (b Browser) bounded() Browser {
+	shown := strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) || r == utf8.RuneError {
+			return -1
+		}
+		return r
+	}, b.UserAgent)
+	runes := []rune(shown)
+	b.UserAgent = string(runes[:min(len(runes), maxSessionUserAgent)])
+	b.Address = b.Address[:min(len(b.Address), maxSessionAddress)]
+	return b
+}
+
 // OpenSession begins a session of the account and returns the value of its cookie and how long it lives. A session
 // that the browser had before (old may be empty) is ended: what a stranger planted is worth nothing afterwards.
-func (a *Accounts) OpenSession(ctx context.Context, old string, user User) (string, time.Duration, error) {
+func (a *Accounts) OpenSession(ctx context.Context, old string, user User, browser Browser) (string, time.Duration, error) {
 	var row models.User
 	if err := a.db.Read.WithContext(ctx).Take(&row, user.ID).Error; err != nil {
 		return "", 0, failed("open a session", err)
@@ -49,7 +79,7 @@ func (a *Accounts) OpenSession(ctx context.Context, old string, user User) (stri
 	a.sessions.Put(ctx, keyUser, row.ID)
 	a.sessions.Put(ctx, keyEpoch, row.SessionEpoch)
 	a.sessions.Put(ctx, keyExpires, expires.Unix())
-	cookie, _, err := a.sessions.Commit(ctx)
+	cookie, _, err := a.sessions.Commit(context.WithValue(ctx, opening{}, openedBy{browser.bounded(), row.ID, row.SessionEpoch}))
 	if err != nil {
 		return "", 0, failed("open a session", err)
 	}
@@ -114,6 +144,12 @@ func (a *Accounts) sweep(ctx context.Context) {
 
 func (a *Accounts) removeExpired(ctx context.Context) error {
 	return a.db.Transaction(ctx, func(tx *gorm.DB) error {
-		return tx.Where("expires_at <= ?", a.now()).Delete(&models.Session{}).Error
+		for _, over := range []any{&models.Session{}, &models.UsedState{}} {
+			if err := tx.Where("expires_at <= ?", a.now()).Delete(over).Error; err != nil {
+				return err
+			}
+		}
+		// Links that were used or missed count among those of the last hour, and nowhere after.
+		return tx.Where("expires_at <= ?", a.now().Add(-resetsWithin)).Delete(&models.PasswordReset{}).Error
 	})
 }

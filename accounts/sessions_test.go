@@ -36,7 +36,7 @@ func (c *clock) advance(by time.Duration) {
 
 func open(t testing.TB, store *accounts.Accounts, old string, user accounts.User) string {
 	t.Helper()
-	cookie, _, err := store.OpenSession(context.Background(), old, user)
+	cookie, _, err := store.OpenSession(context.Background(), old, user, accounts.Browser{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -49,16 +49,28 @@ func (s *sessionStore) touch(ctx context.Context, hash string, expires time.Time
 	ctx, done := context.WithTimeout(ctx, touchWithin)
 	defer done()
 	_ = s.db.Transaction(ctx, func(tx *gorm.DB) error {
-		return tx.Model(&models.Session{}).Where("token_hash = ?", hash).Update("expires_at", expires.UTC()).Error
+		return tx.Model(&models.Session{}).Where("token_hash = ?", hash).
+			UpdateColumns(map[string]any{"expires_at": expires.UTC(), "seen_at": expires.Add(-s.idle).UTC()}).Error
 	})
 }
 
 // CommitCtx writes a new session. One is written once, at sign-in, so that what was ended is never revived; its
 // last moment is judged by whoever reads the data, and expiry here is that of idleness.
 func (s *sessionStore) CommitCtx(ctx context.Context, hash string, data []byte, _ time.Time) error {
-	return s.db.Transaction(ctx, func(tx *gorm.DB) error {
-		return tx.Create(&models.Session{TokenHash: hash, Data: data, ExpiresAt: s.now().Add(s.idle).UTC()}).Error
-	})
+	now := s.now().UTC()
+	row := models.Session{TokenHash: hash, Data: data, ExpiresAt: now.Add(s.idle), CreatedAt: &now, SeenAt: &now}
+	if opened, ok := ctx.Value(opening{}).(openedBy); ok {
+		row.UserID, row.Epoch, row.Address, row.UserAgent = &opened.userID, &opened.epoch, &opened.Address, &opened.UserAgent
+	}
+	return s.db.Transaction(ctx, func(tx *gorm.DB) error { return tx.Create(&row).Error })
+}
+
+// opening is the key under which who opens a session goes through scs, which knows of its data alone.
+type opening struct{}
+
+type openedBy struct {
+	Browser
+	userID, epoch int64
 }
 
 // DeleteCtx ends a session; it is no error when there is none.

@@ -43,6 +43,12 @@ func (a *Accounts) Claim(ctx context.Context, name string) (Claim, error) {
 	return claim, nil
 }
 
+// UserID is the account that it is a claim of; 0 where there is none.
+func (c Claim) UserID() int64 { return c.row.ID }
+
+// OrganizationID is whose account it is; 0 where there is none.
+func (c Claim) OrganizationID() int64 { return c.row.OrganizationID }
+
 // Part tells the account apart from others in the count of failures: the same whether it is called by its address
 // or by its name, and of the same form when there is none. It is never 0.
 func (c Claim) Part() uint64 {

@@ -37,9 +37,20 @@ func permitted(p Principal, row Row) error {
 		return lacks(row.Needs, "This takes a role that may %s, and of a token that it was made for administration.", row.Needs.name)
 	}
 	if row.InstanceWide && !p.instance {
-		return lacks(row.Needs, "This is about the whole instance: it is for its administrators alone.")
+		return lacks(row.Needs, forInstance)
 	}
 	return nil
+}
+
+const forInstance = "This is about the whole instance: it is for its administrators alone, and of their tokens for those that were made for administration."
+
+// PermitInstance refuses, as the guard of the row would, whoever does not administer the whole instance. It is for rows
+// where what the request asks for is about all organizations.
+func (p Principal) PermitInstance() error {
+	if p.AdministersInstance() {
+		return nil
+	}
+	return lacks(AdministerMembers, forInstance)
 }
 
 // Permit refuses, as the guard of the row would, a caller whose role lacks a verb. It is for rows where what the body asks

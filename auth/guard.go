@@ -4,6 +4,7 @@
 package auth
 
 import (
+	"log/slog"
 	"net/http"
 	"time"
 
@@ -22,6 +23,9 @@ type Metrics interface {
 	CredentialsUnavailable()
 	// Unauthorized counts an answer 401.
 	Unauthorized()
+	// UnknownRole and MissingRole count requests of accounts whose role is none of the table's, or empty.
+	UnknownRole()
+	MissingRole()
 }
 
 // Options is what a Guard is made of. All of it is required.
@@ -37,6 +41,7 @@ type Options struct {
 	// TokensManageByToken lets a full token through doors that are otherwise for sessions alone.
 	TokensManageByToken bool
 	Metrics             Metrics
+	Logger              *slog.Logger
 	Now                 func() time.Time
 }
 
@@ -52,9 +57,10 @@ type Guard struct {
 	allowQueryToken     bool
 	tokensManageByToken bool
 
-	sameOrigin *http.CrossOriginProtection
-	metrics    Metrics
-	now        func() time.Time
+	sameOrigin   *http.CrossOriginProtection
+	unrecognized *unrecognized
+	metrics      Metrics
+	now          func() time.Time
 }
 
 // NewGuard makes a Guard.
@@ -63,8 +69,8 @@ func NewGuard(o Options) *Guard {
 		tokens: o.Tokens, lookups: newLookups(o.Tokens, maxRemembered), sessions: o.Sessions,
 		stores: o.Limits, inForce: o.InForce, addresses: o.Addresses,
 		allowQueryToken: o.AllowQueryToken, tokensManageByToken: o.TokensManageByToken,
-		sameOrigin: http.NewCrossOriginProtection(),
-		metrics:    o.Metrics, now: o.Now,
+		sameOrigin: http.NewCrossOriginProtection(), unrecognized: newUnrecognized(o),
+		metrics: o.Metrics, now: o.Now,
 	}
 }
 
@@ -101,6 +107,7 @@ func (g *Guard) RequireScope(row Row, scopes ...Scope) echo.MiddlewareFunc {
 			if err := g.authenticate(c, v); err != nil {
 				return err
 			}
+			g.unrecognized.look(v.principal)
 			if err := g.authorize(v.principal, rule); err != nil {
 				return err
 			}

@@ -74,6 +74,14 @@ func AddressOf(c echo.Context) netip.Addr {
 	return netip.Addr{}
 }
 
+// ClientAddressOf is the client's whole address, for the audit log; empty where nobody looked for it.
+func ClientAddressOf(c echo.Context) string {
+	if v := visitOf(c); v != nil && v.address.IsValid() {
+		return v.address.String()
+	}
+	return ""
+}
+
 // AddDecision adds limits that a story consulted itself to those that the answer's headers tell.
 func AddDecision(c echo.Context, states []limits.State) {
 	if v := visitOf(c); v != nil {

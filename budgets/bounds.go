@@ -123,5 +123,13 @@ func told(d dimension, whose string, now period, sentence string, arguments ...a
 // Dollars is micro-dollars as people read them.
 func Dollars(micros int64) float64 { return float64(micros) / 1e6 }
 
+// DollarsOrNone is Dollars where there are some.
+func DollarsOrNone(micros *int64) *float64 {
+	if micros == nil {
+		return nil
+	}
+	return new(Dollars(*micros))
+}
+
 // written is micro-dollars as a sentence has dollars.
 func written(micros int64) string { return strconv.FormatFloat(Dollars(micros), 'f', -1, 64) }

@@ -156,6 +156,11 @@ func TestTheLedgerIsGrouped(t *testing.T) {
 		if err != nil || heard != 7 {
 			t.Errorf("the audio came to %d, %v", heard, err)
 		}
+		used, err := r.budgets.Everywhere(t.Context(), r.query(0, 1, 1).Month)
+		if whole, _ := r.budgets.State(t.Context(), r.org, 0, r.query(0, 1, 1).Month); err != nil || used.Audio != 7 ||
+			used.Seconds != 7 || used.Tokens != whole.Tokens.Spent || used.Tokens == 0 {
+			t.Errorf("everywhere %+v was used, %v", used, err)
+		}
 	})
 }
 

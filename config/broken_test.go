@@ -37,8 +37,16 @@ var broken = map[string][]string{
 	"dead-after-too-long":                  {"JOB_DEAD_AFTER_SECONDS=\"25\": must be 0.5 to 15 seconds"},
 	"idle-beyond-lifetime":                 {"SESSION_IDLE_HOURS=\"25\": must be at most SESSION_LIFETIME_HOURS (24)"},
 	"bool-word":                            {"API_ALLOW_QUERY_TOKEN=\"maybe\": must be true or false"},
-	"registration-invite":                  {"REGISTRATION=\"invite\": invite comes with a later release; now it must be first, open or closed"},
-	"registration-word":                    {"REGISTRATION=\"frist\": must be first, open or closed"},
+	"smtp-password-in-the-clear":           {"SMTP_URL=smtp://…: must not switch STARTTLS off beside a user"},
+	"smtp-without-sender":                  {"MAIL_FROM: is required with SMTP_URL"},
+	"smtp-other-scheme":                    {"SMTP_URL=mail://post.example.org: must be smtp://user:password@host:587"},
+	"mail-from-no-address":                 {"MAIL_FROM=\"notes\": must be an address such as notes@example.org"},
+	"oidc-alone":                           {"OIDC_CLIENT_ID: is required with OIDC_ISSUER", "PUBLIC_URL: is required with OIDC_ISSUER, which sends browsers back there"},
+	"oidc-issuer-with-query":               {"OIDC_ISSUER=\"https://login.example.org/?tenant=a\": must be an address"},
+	"oidc-scopes-without-openid":           {"OIDC_SCOPES=\"email profile\": must be at most 20 scopes"},
+	"oidc-role-that-cannot-be-given":       {"OIDC_ROLE_MAP=\"bosses=owner\": \"owner\" is no role that can be given; it must be admin, editor or viewer"},
+	"oidc-role-twice":                      {"OIDC_ROLE_MAP=\"a=admin,a=viewer\": \"a\" stands in it twice"},
+	"registration-word":                    {"REGISTRATION=\"frist\": must be first, open, invite or closed"},
 	"log-level-offset":                     {"LOG_LEVEL=\"info+2\": must be debug, info, warn or error"},
 	"listen-no-port":                       {"LISTEN_ADDR=\"127.0.0.1\": must be an address and port such as 127.0.0.1:8899"},
 	"listen-bare-ipv6":                     {"LISTEN_ADDR=\"::1:8899\": must be an address and port"},
@@ -62,6 +70,7 @@ var broken = map[string][]string{
 	"text-models-nameless":                 {"TEXT_MODELS_ALLOWED=\"big,,small\": must be at most 100 names"},
 	"public-sharing-word":                  {"ENABLE_PUBLIC_SHARING=\"sometimes\": must be true or false"},
 	"audio-redirect-word":                  {"AUDIO_REDIRECT=\"302\": must be true or false"},
+	"audit-for-a-moment":                   {"AUDIT_DAYS=\"0.5\": must be 1 to 3650 days"},
 	"tombstones-for-ever":                  {"RECORDING_TOMBSTONE_DAYS=\"3651\": must be 0.001 to 3650 days"},
 	"files-relative":                       {"FILE_STORAGE_URL=file://files: must be file:///absolute/path or s3://bucket"},
 	"files-ftp":                            {"FILE_STORAGE_URL=ftp://example.org/files: must be file:///absolute/path"},
@@ -149,7 +158,7 @@ func TestEveryBrokenFileIsTested(t *testing.T) {
 // Each variable that takes no free text refuses text: none of them falls back to its default.
 func TestNoSettingFallsBackToItsDefault(t *testing.T) {
 	t.Parallel()
-	free := map[string]bool{"DATA_DIR": true, "TRANSCRIPTION_MODEL": true, "TEXT_MODEL_NAME": true, "TEXT_MODELS_ALLOWED": true, "PRICES_FILE": true, "SECRET_KEY": true, "TRANSCRIPTION_API_KEY": true, "TEXT_MODEL_API_KEY": true}
+	free := map[string]bool{"DATA_DIR": true, "OIDC_CLIENT_ID": true, "OIDC_ROLE_CLAIM": true, "TRANSCRIPTION_MODEL": true, "TEXT_MODEL_NAME": true, "TEXT_MODELS_ALLOWED": true, "PRICES_FILE": true, "SECRET_KEY": true, "TRANSCRIPTION_API_KEY": true, "TEXT_MODEL_API_KEY": true}
 	for _, setting := range config.Settings() {
 		if free[setting.Name] {
 			continue

@@ -10,6 +10,7 @@ import (
 func (l *loader) check(c *Config) {
 	l.checkAddresses(c)
 	l.checkSpeech(c)
+	l.checkSignIn(c)
 	if l.good("DATABASE_URL", "SECRET_KEY") && c.DatabaseURL.Scheme() != "sqlite" && !c.SecretKey.IsSet() {
 		l.fault("SECRET_KEY", "", "is required with PostgreSQL, where several processes must share it: "+textRules["secret-key"].allowed)
 	}

@@ -52,8 +52,8 @@ type Config struct {
 	ImportRate       Rates `env:"IMPORT_RATE_LIMIT" default:"20 per hour" doc:"Requests of one account by which this server calls others. No route does so yet."`
 	TokenChangeRate  Rates `env:"API_TOKEN_CHANGE_RATE_LIMIT" default:"20 per hour" doc:"Changes to its tokens that one account makes."`
 	SessionRate      Rates `env:"SESSION_RATE_LIMIT" default:"1000 per hour;5000 per day" doc:"Requests from one address with a session cookie or no credential; requests with a token are not counted."`
-	LoginRate        Rates `env:"LOGIN_RATE_LIMIT" default:"10 per minute" doc:"Sign-in attempts from one address."`
-	RegisterRate     Rates `env:"REGISTER_RATE_LIMIT" default:"5 per hour" doc:"Registrations from one address."`
+	LoginRate        Rates `env:"LOGIN_RATE_LIMIT" default:"10 per minute" doc:"Sign-in attempts from one address, by password or OpenID Connect, and passwords that were forgotten or reset."`
+	RegisterRate     Rates `env:"REGISTER_RATE_LIMIT" default:"5 per hour" doc:"Registrations from one address, accepted invites among them."`
 	AuthFailureRate  Rates `env:"AUTH_FAILURE_RATE_LIMIT" default:"30 per minute" doc:"Answers 401 to one address; beyond it they become 429. A valid credential is never refused by it."`
 
 	AIPerUserPerMinute int `env:"RATE_LIMIT_AI_PER_USER_PER_MINUTE" default:"20" rule:"0..1000000000" off:"0" doc:"Requests a minute that start paid work, of one account."`
@@ -63,10 +63,24 @@ type Config struct {
 
 	TokensManageByToken bool          `env:"API_TOKENS_MANAGE_BY_TOKEN" default:"false" doc:"Whether a token without scopes (a full one) may manage the account's tokens."`
 	AllowQueryToken     bool          `env:"API_ALLOW_QUERY_TOKEN" default:"false" doc:"Whether a full token may be sent as ?token= on GET. Addresses end up in logs and histories."`
-	Registration        string        `env:"REGISTRATION" default:"first" rule:"first|open|closed" doc:"Who may register: the first account only, everybody, or nobody."`
+	Registration        string        `env:"REGISTRATION" default:"first" rule:"first|open|invite|closed" doc:"Who may register: the first account only, everybody, who was invited, or nobody. Whoever was invited may under each of the four."`
 	SessionLifetime     time.Duration `env:"SESSION_LIFETIME_HOURS" default:"336" rule:"0.001..8760" doc:"Hours after which a session ends, used or not."`
 	SessionIdle         time.Duration `env:"SESSION_IDLE_HOURS" default:"72" rule:"0.001..8760" doc:"Hours after which an unused session ends."`
 	CredentialPoll      time.Duration `env:"CREDENTIAL_POLL_MILLISECONDS" default:"300" rule:"10..900" doc:"How often a process asks the database for revoked and changed credentials."`
+
+	SMTPURL           Location      `env:"SMTP_URL" rule:"smtp" doc:"The server that takes mail: smtp://user:password@host:587 speaks STARTTLS and sends nothing without it, smtps://host:465 is TLS from the start. ?starttls=off is for a server next door, without a password."`
+	MailFrom          string        `env:"MAIL_FROM" rule:"mail-address" doc:"The sender of that mail. Required with SMTP_URL."`
+	MailTimeout       time.Duration `env:"SMTP_TIMEOUT_SECONDS" default:"20" rule:"0.1..300" doc:"The longest that sending one mail may take; it is tried again later."`
+	PasswordResetLife time.Duration `env:"PASSWORD_RESET_HOURS" default:"1" rule:"0.0001..168" doc:"How long the link of a forgotten password can be used."`
+
+	OIDCIssuer       string        `env:"OIDC_ISSUER" rule:"issuer" doc:"Issuer of OpenID Connect by which people may sign in, exactly as it calls itself. Needs PUBLIC_URL: the address to register there is PUBLIC_URL/api/auth/oidc/callback."`
+	OIDCClientID     string        `env:"OIDC_CLIENT_ID" rule:"model" doc:"The server's name at the issuer. Required with OIDC_ISSUER."`
+	OIDCClientSecret Secret        `env:"OIDC_CLIENT_SECRET" rule:"api-key" derived:"none: a public client" doc:"Its secret."`
+	OIDCScopes       string        `env:"OIDC_SCOPES" default:"openid email profile" rule:"oidc-scopes" doc:"What the issuer is asked for."`
+	OIDCRoleClaim    string        `env:"OIDC_ROLE_CLAIM" default:"groups" rule:"model" doc:"The claim, a text or a list of texts, by which roles are given."`
+	OIDCRoleMap      RoleMap       `env:"OIDC_ROLE_MAP" doc:"Which value of that claim gives which role, as idp-admins=admin,staff=editor. With it the claim decides at each sign-in, the role with most verbs counts, and who has none of the values is a viewer. Without it roles are given here."`
+	OIDCAutoRegister bool          `env:"OIDC_AUTO_REGISTER" default:"true" doc:"Whether who signs in by OpenID Connect for the first time gets an account, whatever REGISTRATION says."`
+	OIDCStateLife    time.Duration `env:"OIDC_STATE_SECONDS" default:"600" rule:"0.1..3600" doc:"How long a sign-in at the issuer may take."`
 
 	TranscriptionConnector string        `env:"TRANSCRIPTION_CONNECTOR" rule:"embedded|openai_whisper|openai_transcribe|asr_endpoint" derived:"by the other speech settings; embedded without any" doc:"The speech engine."`
 	TranscriptionBaseURL   Location      `env:"TRANSCRIPTION_BASE_URL" rule:"http" derived:"https://api.openai.com/v1" doc:"Base address of an OpenAI-compatible speech server."`
@@ -138,6 +152,11 @@ type Config struct {
 	SweepRemove   bool          `env:"SWEEP_REMOVE" default:"true" doc:"Whether leftovers are removed, or only reported."`
 	ChangesSettle time.Duration `env:"RECORDING_CHANGES_SETTLE_MILLISECONDS" default:"2000" rule:"10..60000" doc:"How long a change of a recording waits before the feed of changes tells it. Longer than the clocks of two servers differ."`
 	TombstoneLife time.Duration `env:"RECORDING_TOMBSTONE_DAYS" default:"90" rule:"0.001..3650" doc:"How long the feed of changes remembers that a recording was deleted; who last followed it before that must begin a full pass. What is older is forgotten every SWEEP_INTERVAL_SECONDS."`
+
+	AuditLife time.Duration `env:"AUDIT_DAYS" default:"365" rule:"1..3650" doc:"How long the audit log is kept. What is older is removed, hourly; nothing else of it ever is."`
+
+	InternalSharing bool `env:"ENABLE_INTERNAL_SHARING" default:"false" doc:"Whether recordings may be shared between accounts of one organization. Switched off, what was shared is its owner's alone."`
+	ShowUsernames   bool `env:"SHOW_USERNAMES_IN_UI" default:"false" doc:"Whether lists name the owners of recordings that are shared with the caller."`
 
 	PublicSharing bool `env:"ENABLE_PUBLIC_SHARING" default:"true" doc:"Whether recordings may be shared by a public link, at PUBLIC_URL. Switched off, or without that address, links that were made lead nowhere."`
 	AudioRedirect bool `env:"AUDIO_REDIRECT" default:"false" doc:"With files in S3: whether a request for audio is sent on to the storage, by an address that gives the file to anybody for a minute, rather than streamed through the server. The page of a public link streams always."`

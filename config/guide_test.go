@@ -50,7 +50,7 @@ func TestGuideNamesNoOtherSetting(t *testing.T) {
 	} {
 		known[others] = true
 	}
-	for _, page := range []string{"configuration", "getting-started", "models", "budgets", "summaries"} {
+	for _, page := range []string{"configuration", "getting-started", "models", "budgets", "summaries", "sign-in"} {
 		content, err := os.ReadFile("../docs/user-guide/" + page + ".md")
 		if err != nil {
 			t.Fatal(err)

@@ -64,6 +64,8 @@ func setField(field reflect.Value, setting Setting, text string) (err error) {
 		*value, err = ParseDollars(text)
 	case *ChunkLimit:
 		*value, err = ParseChunkLimit(text)
+	case *RoleMap:
+		*value, err = ParseRoleMap(text)
 	case *[]netip.Prefix:
 		*value, err = parseNetworks(text)
 	case *[]string:

@@ -74,6 +74,8 @@ func settingOf(field reflect.StructField) Setting {
 		s.Allowed = onStorageErrorAllowed
 	case *Dollars:
 		s.Allowed = dollarsAllowed
+	case *RoleMap:
+		s.Allowed = roleMapAllowed
 	case *ChunkLimit:
 		s.Allowed = chunkLimitAllowed
 	case *Rates:

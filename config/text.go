@@ -35,20 +35,18 @@ var textRules = map[string]textRule{
 	"http":           {"an address that begins with http:// or https://, without query or fragment", parseHTTP},
 	"api-key":        {"printable ASCII without spaces", parseAPIKey},
 	"model":          {"at most 200 printable characters", parseModel},
+	"smtp":           {smtpAllowed, parseSMTP},
+	"mail-address":   {"an address such as notes@example.org or Notes <notes@example.org>", parseMailAddress},
+	"issuer":         {"an address that begins with https:// or http://, without user, query or fragment", parseIssuer},
+	"oidc-scopes":    {"at most 20 scopes, separated by spaces, openid among them", parseOIDCScopes},
 	"models":         {"at most 100 names of at most 200 printable characters each, separated by commas", nil},
 }
-
-// later are words that this version does not have and a later one does.
-var later = []string{"invite"}
 
 func parseText(rule, text string) (string, error) {
 	if strings.Contains(rule, "|") {
 		word := strings.ToLower(text)
 		if slices.Contains(strings.Split(rule, "|"), word) {
 			return word, nil
-		}
-		if slices.Contains(later, word) {
-			return "", errors.New(word + " comes with a later release; now it must be " + oneOf(rule))
 		}
 		return "", errAllowed
 	}

@@ -70,13 +70,15 @@ func (j *Jobs) config(working bool) *river.Config {
 		Logger:  slog.New(fromWarn{j.options.Logger.Handler()}),
 		Workers: j.workers,
 		// While two versions run side by side, jobs that only the newer knows are left to it.
-		FetchOnlyKnownKinds:  true,
-		FetchCooldown:        20 * time.Millisecond, // River's 100 ms would be most of what a short job takes
-		JobTimeout:           DefaultTime,
-		RescueStuckJobsAfter: rescueAfter,
-		MaxAttempts:          j.options.MaxAttempts,
-		RetryPolicy:          retryPolicy{base: j.options.RetryBase},
-		ErrorHandler:         errorLog{j.options.Logger},
+		FetchOnlyKnownKinds:         true,
+		FetchCooldown:               20 * time.Millisecond, // River's 100 ms would be most of what a short job takes
+		JobTimeout:                  DefaultTime,
+		RescueStuckJobsAfter:        rescueAfter,
+		DiscardedJobRetentionPeriod: keptGivenUp,
+		CancelledJobRetentionPeriod: keptGivenUp,
+		MaxAttempts:                 j.options.MaxAttempts,
+		RetryPolicy:                 retryPolicy{base: j.options.RetryBase},
+		ErrorHandler:                errorLog{j.options.Logger},
 	}
 	if working && j.options.Role != "web" {
 		config.Queues = map[string]river.QueueConfig{

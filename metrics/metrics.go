@@ -31,6 +31,8 @@ type Metrics struct {
 	countedApart     prometheus.Gauge
 	limitsStorage    *limitsStorage
 	streams          *streams
+	roles            *roles
+	auditFailures    prometheus.Counter
 }
 
 // Reasons of guard failures.
@@ -56,6 +58,8 @@ func New(version string) *Metrics {
 		countedApart:     gauge("limits_counted_apart", "1 while several processes are alive and each counts limits for itself (memory://)."),
 		limitsStorage:    newLimitsStorage(),
 		streams:          newStreams(),
+		roles:            newRoles(),
+		auditFailures:    counter("audit_failures_total", "Entries of the audit log, or outcomes of them, that could not be written."),
 	}
 	build := gauges("build_info", "Always 1; the labels say what is running.", "version", "go")
 	build.WithLabelValues(version, runtime.Version()).Set(1)
@@ -66,7 +70,7 @@ func New(version string) *Metrics {
 		m.requests, m.durations, m.limitRefusals, m.unauthorized, m.guardFailures, m.forwardedIgnored, m.limitsOff,
 		m.jobs, m.transcribed, m.processes, m.countedApart, build,
 		m.limitsStorage.up, m.limitsStorage.breaker, m.limitsStorage.outages, m.limitsStorage.without, m.limitsStorage.flushes,
-		m.streams.inFlight, m.streams.rejections,
+		m.streams.inFlight, m.streams.rejections, m.roles.unknown, m.roles.missing, m.auditFailures,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
 	return m
@@ -107,6 +111,9 @@ func (m *Metrics) CredentialsUnavailable() {
 
 // Unauthorized counts an answer 401.
 func (m *Metrics) Unauthorized() { m.unauthorized.Inc() }
+
+// AuditFailed counts an entry of the audit log, or an outcome, that could not be written.
+func (m *Metrics) AuditFailed() { m.auditFailures.Inc() }
 
 // ForwardedIgnored counts a warning that a forwarding header was not believed.
 func (m *Metrics) ForwardedIgnored() { m.forwardedIgnored.Inc() }

@@ -4,9 +4,11 @@ import "time"
 
 // Folder holds recordings of its account; a recording is in one at most.
 type Folder struct {
-	ID                        int64 `gorm:"primaryKey"`
+	ID int64 `gorm:"primaryKey"`
+	// OrganizationID is nil for the account's own. Of what the organization shares, UserID stands for it.
+	OrganizationID            *int64
 	UserID                    int64
-	Name                      string // unique within the account, 1-50 characters
+	Name                      string // unique within the account or, shared, the organization, 1-50 characters
 	Color                     string // #RRGGBB
 	CustomPrompt              *string
 	DefaultLanguage           *string
@@ -17,20 +19,26 @@ type Folder struct {
 	DefaultTranscriptionModel *string
 	ProtectFromDeletion       bool
 	RetentionDays             *int // -1 keeps for good
+	AutoShareOnApply          bool // with every member; counts where the organization shares it
+	ShareWithGroupLead        bool // with those who administer it; the same
 	CreatedAt                 time.Time
 }
 
 // Tag marks recordings of its account.
 type Tag struct {
-	ID                  int64 `gorm:"primaryKey"`
+	ID int64 `gorm:"primaryKey"`
+	// OrganizationID is nil for the account's own. Of what the organization shares, UserID stands for it.
+	OrganizationID      *int64
 	UserID              int64
-	Name                string // unique within the account, 1-50 characters
+	Name                string // unique within the account or, shared, the organization, 1-50 characters
 	Color               string // #RRGGBB
 	CustomPrompt        *string
 	DefaultLanguage     *string
 	DefaultMinSpeakers  *int
 	DefaultMaxSpeakers  *int
 	ProtectFromDeletion bool
+	AutoShareOnApply    bool // with every member; counts where the organization shares it
+	ShareWithGroupLead  bool // with those who administer it; the same
 	CreatedAt           time.Time
 }
 
@@ -39,6 +47,18 @@ type RecordingTag struct {
 	RecordingID int64 `gorm:"primaryKey"`
 	TagID       int64 `gorm:"primaryKey"`
 	Position    int   // the order in which they were attached, with gaps
+}
+
+// VocabularyWord is a word that an organization spells so: proposed, and from AcceptedAt on accepted.
+type VocabularyWord struct {
+	ID             int64 `gorm:"primaryKey"`
+	OrganizationID int64
+	Word           string // one line, 1-100 characters
+	Folded         string // unique within the organization: the word in no case
+	ProposedBy     *int64
+	ProposedAt     time.Time
+	AcceptedBy     *int64
+	AcceptedAt     *time.Time
 }
 
 // Speaker is a person whom an account knows, with the person's addresses.

@@ -20,6 +20,7 @@ type RecordingTombstone struct {
 	UserID      int64 // who could see it
 	RecordingID int64
 	Reason      string // deleted, retention or access_revoked
+	Shared      bool   // it was another's, shared with the account
 	DeletedAt   time.Time
 }
 

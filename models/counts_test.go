@@ -92,7 +92,7 @@ func createAccount(t *testing.T, db *models.DB, organization int64, name string)
 		OrganizationID: organization, Email: name + "@example.org", Username: name, PasswordHash: "-", Role: "editor", CreatedAt: time.Now(),
 	}
 	if err := db.Transaction(context.Background(), func(tx *gorm.DB) error {
-		return tx.Omit("SummaryPrompt", "OutputLanguage", "ExtractEvents").Create(&user).Error
+		return tx.Omit("SummaryPrompt", "OutputLanguage", "ExtractEvents", "ErasingAt").Create(&user).Error
 	}); err != nil {
 		t.Fatal(err)
 	}

@@ -182,7 +182,10 @@ func TestUnreachableServerIsBusy(t *testing.T) {
 func createOrganization(t testing.TB, db *models.DB, slug string) models.Organization {
 	t.Helper()
 	row := models.Organization{Slug: slug, Name: slug, TimeZone: "UTC"}
-	err := db.Transaction(context.Background(), func(tx *gorm.DB) error { return tx.Create(&row).Error })
+	// Only these columns: some tests stop at an older migration.
+	err := db.Transaction(context.Background(), func(tx *gorm.DB) error {
+		return tx.Select("Slug", "Name", "TimeZone", "CreatedAt").Create(&row).Error
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,11 +7,14 @@ import "time"
 
 // Organization pays for and bounds the work of its accounts.
 type Organization struct {
-	ID        int64  `gorm:"primaryKey"`
-	Slug      string // unique, 1-63 of a-z 0-9 -
-	Name      string
-	TimeZone  string // IANA name; months are counted in it
-	CreatedAt time.Time
+	ID       int64  `gorm:"primaryKey"`
+	Slug     string // unique, 1-63 of a-z 0-9 -
+	Name     string
+	TimeZone string // IANA name; months are counted in it
+	// What stands for members that say nothing themselves: of summaries, and for the speech engine.
+	SummaryPrompt *string
+	InitialPrompt *string
+	CreatedAt     time.Time
 }
 
 // User is an account. It belongs to one organization for its whole life.
@@ -25,6 +28,7 @@ type User struct {
 	InstanceAdmin  bool   // the first account
 	SessionEpoch   int64  // sessions of an older epoch are dead: raised by a change of password or role
 	DisabledAt     *time.Time
+	ErasingAt      *time.Time // since when it is being erased; it is disabled then, for good
 	// AutoSummarization is nil while nothing was chosen, which counts as yes.
 	AutoSummarization *bool
 	SummaryPrompt     *string
@@ -33,11 +37,19 @@ type User struct {
 	CreatedAt         time.Time
 }
 
-// Session is a signed-in browser. The key is a hash: the cookie cannot be read back from the table.
+// Session is a signed-in browser. The hash is all that is kept of its cookie, which cannot be read back from it. What is
+// null was not written by the version before this one.
 type Session struct {
-	TokenHash string `gorm:"primaryKey"`
+	ID        int64  `gorm:"primaryKey"`
+	TokenHash string // unique
 	Data      []byte
 	ExpiresAt time.Time
+	UserID    *int64
+	Epoch     *int64 // the account's when it began; a session of another is over
+	CreatedAt *time.Time
+	SeenAt    *time.Time
+	Address   *string
+	UserAgent *string
 }
 
 // APIToken is a credential of an account. The plaintext is not kept.
@@ -65,7 +77,7 @@ func (APIToken) TableName() string { return "api_tokens" }
 
 // ChangeCounter counts changes that every process must hear of; processes poll it.
 type ChangeCounter struct {
-	Name  string `gorm:"primaryKey"` // "credentials", "figures"
+	Name  string `gorm:"primaryKey"` // "credentials", "figures", "settings"
 	Value int64
 }
 
@@ -122,9 +134,12 @@ type Recording struct {
 	ProcessingSeconds            *float64
 	TranscriptionDurationSeconds *int64
 	SummarizationDurationSeconds *int64
-	CompletedAt                  *time.Time
-	CreatedAt                    time.Time
-	UpdatedAt                    time.Time
+	// SummaryApprovedAt is when a person approved the present summary, SummaryApprovedBy their account's id.
+	SummaryApprovedAt *time.Time
+	SummaryApprovedBy *int64
+	CompletedAt       *time.Time
+	CreatedAt         time.Time
+	UpdatedAt         time.Time
 }
 
 // Transcript is the result of one transcription; a new one replaces it whole.

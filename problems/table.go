@@ -33,6 +33,9 @@ var (
 	InsufficientScope      = Kind{"insufficient_scope", http.StatusForbidden, "The token is valid but lacks a scope that the route asks for."}
 	CrossOrigin            = Kind{"cross_origin", http.StatusForbidden, "A request that changes something came with a session cookie but from another site."}
 	RegistrationClosed     = Kind{"registration_closed", http.StatusForbidden, "This server does not take registrations."}
+	InvalidLink            = Kind{"invalid_link", http.StatusBadRequest, "The link of an invite or of a forgotten password is unknown, was used or withdrawn, or has expired."}
+	OIDCRefused            = Kind{"oidc_refused", http.StatusForbidden, "The sign-in by OpenID Connect was refused; the error says why."}
+	OIDCUnavailable        = Kind{"oidc_unavailable", http.StatusServiceUnavailable, "The issuer of OpenID Connect cannot be reached, or answered what cannot be used; try again after Retry-After."}
 	NotFound               = Kind{"not_found", http.StatusNotFound, "There is no such thing, or none that the caller may see."}
 	ModelNotFound          = Kind{"model_not_found", http.StatusNotFound, "This server has no model of this name for its clients; GET /v1/models lists those that it has."}
 	MethodNotAllowed       = Kind{"method_not_allowed", http.StatusMethodNotAllowed, "The path exists, the method does not; Allow lists those that do."}
@@ -41,8 +44,7 @@ var (
 	TokenLimitReached      = Kind{"token_limit_reached", http.StatusConflict, "The account has as many active tokens as it may; revoking one frees a slot."}
 	PreconditionFailed     = Kind{"precondition_failed", http.StatusPreconditionFailed, "If-Match names a state that is no longer the present one; read it again and decide anew."}
 	FeatureDisabled        = Kind{"feature_disabled", http.StatusForbidden, "The operator has switched this feature off."}
-	InsufficientPermission = Kind{"insufficient_permission", http.StatusForbidden, "The route is for administrators: the account's role does not have the verb that it asks for, or the token was not made for administration."}
-	NotPermitted           = Kind{"not_permitted", http.StatusForbidden, "The account's role does not allow this."}
+	InsufficientPermission = Kind{"insufficient_permission", http.StatusForbidden, "The account's role does not have the verb that this takes, which required_permission names; or it is administration, and the token was not made for that."}
 	HTTPSRequired          = Kind{"https_required", http.StatusForbidden, "A public link is made over HTTPS only."}
 	CursorExpired          = Kind{"cursor_expired", http.StatusGone, "The cursor is older than what is remembered; begin a full pass."}
 	SemanticUnavailable    = Kind{"semantic_unavailable", http.StatusConflict, "This server has no search by meaning."}
@@ -90,13 +92,13 @@ var (
 func Table() []Kind {
 	return []Kind{
 		BadRequest, InvalidParameter, InvalidMedia, NoTimings, InvalidState,
-		InvalidToken, AuthenticationRequired, InvalidCredentials,
-		BudgetExceeded, InsufficientScope, CrossOrigin, RegistrationClosed, FeatureDisabled, NotPermitted, InsufficientPermission, HTTPSRequired,
+		InvalidLink, InvalidToken, AuthenticationRequired, InvalidCredentials,
+		BudgetExceeded, InsufficientScope, CrossOrigin, RegistrationClosed, OIDCRefused, FeatureDisabled, InsufficientPermission, HTTPSRequired,
 		NotFound, ModelNotFound, MethodNotAllowed, RequestTimeout, Conflict, TokenLimitReached, SemanticUnavailable, IdempotencyInProgress,
 		CursorExpired, PreconditionFailed, PayloadTooLarge, UnsupportedMediaType, IdempotencyKeyReused,
 		RangeNotSatisfiable, TokenRateLimited, AccountRateLimited, UserRateLimited, UserAIRateLimited,
 		OrganizationRateLimited, AddressRateLimited, StreamLimitReached, HeadersTooLarge,
-		ProviderFailed, InquireFailed, ProviderUnavailable, ProviderTimeout, ModelUnavailable,
+		ProviderFailed, InquireFailed, ProviderUnavailable, ProviderTimeout, ModelUnavailable, OIDCUnavailable,
 		FirstByteTimeout, IdleTimeout, TotalTimeout, StreamSlotLost,
 		Internal, Timeout, DatabaseUnavailable, LimitsUnavailable, StorageUnavailable, Starting, Stopping, StorageFull,
 	}

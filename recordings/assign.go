@@ -38,11 +38,11 @@ type Assignment struct {
 	IsMe  bool
 }
 
-// AssignSpeakers gives names to voices of a recording of the caller's own, all at once, so that two may swap. A label
+// AssignSpeakers gives names to voices of a recording that the caller may change, all at once, so that two may swap. A label
 // is what the transcript calls a voice now, or else what the engine called it; one that is neither names nobody. For
-// each name that is given a speaker is saved, or counted up. Participants become those who are named. With summarize a
-// new summary is queued in the same breath; where none can be made of the recording now, the names count all the same,
-// and queued tells. Money refuses nothing here: the summary's job asks for it.
+// each name that is given a speaker of the owner's is saved, or counted up. Participants become those who are named. With
+// summarize a new summary is queued in the same breath; where none can be made of the recording now, or its summary is
+// approved, the names count all the same, and queued tells. Money refuses nothing here: the summary's job asks for it.
 func (s *Recordings) AssignSpeakers(
 	ctx context.Context, p auth.Principal, id int64, match Match, said []Assignment, summarize bool,
 ) (shown Recording, queued bool, err error) {
@@ -56,17 +56,20 @@ func (s *Recordings) AssignSpeakers(
 	}
 	var row models.Recording
 	err = s.db.Transaction(ctx, func(tx *gorm.DB) (err error) {
-		if err := lockAccount(tx, p.UserID()); err != nil {
+		if row, err = s.editable(tx, p, id); err != nil {
 			return err
 		}
-		row, err = s.changeWithin(tx, p, id, match, func(tx *gorm.DB, row *models.Recording) ([]Field, error) {
+		if err := lockAccount(tx, row.UserID); err != nil {
+			return err
+		}
+		row, err = s.changeWithin(tx, p, id, editing, match, func(tx *gorm.DB, row *models.Recording) ([]Field, error) {
 			return s.assign(tx, row, said)
 		})
 		shown = view(p, row) // with the status from before, as the contract has it
-		if queued = err == nil && summarize && rests(row); !queued {
+		if queued = err == nil && summarize && rests(row) && !approved(row); !queued {
 			return err
 		}
-		return s.queueSummary(ctx, tx, &row, SummarizeArgs{RecordingID: row.ID, TokenID: p.TokenID()}, false)
+		return s.queueSummary(ctx, tx, &row, SummarizeArgs{RecordingID: row.ID, TokenID: p.TokenID(), UserID: p.UserID()}, false)
 	})
 	if err != nil {
 		return Recording{}, false, unavailable("assign the speakers", err)

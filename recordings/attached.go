@@ -30,8 +30,8 @@ type ExternalRef struct {
 	CreatedAt         time.Time
 }
 
-// attach fills in what hangs on the recordings of one answer, with one query for each kind: tags in the order in
-// which they were attached, the folder, and the caller's references by id. Names and references are texts, which a
+// attach fills in what hangs on the recordings of one answer, with one query for each kind: tags that the caller sees, in the
+// order in which they were attached, the folder, and the caller's references by id. Names and references are texts, which a
 // caller that may not read does not get.
 func attach(db *gorm.DB, p auth.Principal, shown []Recording) error {
 	if len(shown) == 0 || !p.MayRead() {
@@ -42,7 +42,7 @@ func attach(db *gorm.DB, p auth.Principal, shown []Recording) error {
 	for i := range shown {
 		ids[i], at[shown[i].ID] = shown[i].ID, &shown[i]
 	}
-	if err := attachTags(db, ids, at); err != nil {
+	if err := attachTags(db, p, ids, at); err != nil {
 		return err
 	}
 	if err := attachFolders(db, shown); err != nil {
@@ -51,15 +51,15 @@ func attach(db *gorm.DB, p auth.Principal, shown []Recording) error {
 	return attachRefs(db, p, ids, at)
 }
 
-func attachTags(db *gorm.DB, ids []int64, at map[int64]*Recording) error {
+func attachTags(db *gorm.DB, p auth.Principal, ids []int64, at map[int64]*Recording) error {
 	var marks []struct {
 		RecordingID, ID int64
 		Name, Color     string
 	}
-	err := db.Table("recording_tags").Joins("JOIN tags ON tags.id = recording_tags.tag_id").
-		Select("recording_tags.recording_id, tags.id, tags.name, tags.color").
-		Where("recording_tags.recording_id IN ?", ids).
-		Order("recording_tags.recording_id, recording_tags.position, tags.id").Scan(&marks).Error
+	err := db.Table("recording_tags").Joins("JOIN tags t ON t.id = recording_tags.tag_id").
+		Select("recording_tags.recording_id, t.id, t.name, t.color").
+		Where("recording_tags.recording_id IN ? AND "+visibleTag, ids, p.UserID(), p.OrganizationID()).
+		Order("recording_tags.recording_id, recording_tags.position, t.id").Scan(&marks).Error
 	if err != nil {
 		return unavailable("read the tags of recordings", err)
 	}

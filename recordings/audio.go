@@ -25,10 +25,10 @@ type Audio struct {
 	StoredAt time.Time
 }
 
-// OpenAudio opens the file of a recording of the caller's own, which the caller closes. Audio that was removed is
+// OpenAudio opens the file of a recording that the caller may see, which the caller closes. Audio that was removed is
 // not_found. No connection to the database is held while it is read.
 func (s *Recordings) OpenAudio(ctx context.Context, p auth.Principal, id int64) (*Audio, error) {
-	row, err := s.owned(s.db.Read.WithContext(ctx), p, id)
+	row, err := s.visible(s.db.Read.WithContext(ctx), p, id)
 	if err != nil {
 		return nil, err
 	}
@@ -52,15 +52,15 @@ func (s *Recordings) openAudio(ctx context.Context, row models.Recording) (*Audi
 	return &audio, nil
 }
 
-// AudioAddress is where the storage itself gives the file of a recording of the caller's own, for a minute and under
-// the name and type that as makes of what is known of it; "" where the server sends it.
+// AudioAddress is where the storage itself gives the file of a recording that the caller may see, for a minute and
+// under the name and type that as makes of what is known of it; "" where the server sends it.
 func (s *Recordings) AudioAddress(
 	ctx context.Context, p auth.Principal, id int64, as func(audio Audio) (disposition, mimeType string),
 ) (string, error) {
 	if s.SignAudio == nil {
 		return "", nil
 	}
-	row, err := s.owned(s.db.Read.WithContext(ctx), p, id)
+	row, err := s.visible(s.db.Read.WithContext(ctx), p, id)
 	if err != nil {
 		return "", err
 	}

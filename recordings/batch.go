@@ -30,7 +30,7 @@ type BatchPatch struct {
 	AddTags, RemoveTags                []int64
 }
 
-// PatchBatch changes recordings of the caller's own, each in a transaction of its own. A folder that the caller has
+// PatchBatch changes recordings as Patch does, each in a transaction of its own. A folder that the caller has
 // not is not_found for all of them.
 func (s *Recordings) PatchBatch(ctx context.Context, p auth.Principal, ids []int64, batch BatchPatch) ([]Outcome, error) {
 	ids, err := distinct(ids)
@@ -40,11 +40,23 @@ func (s *Recordings) PatchBatch(ctx context.Context, p auth.Principal, ids []int
 	if err := s.lookForFolder(ctx, p, batch.FolderID.Value); err != nil {
 		return nil, err
 	}
-	return s.each(ctx, ids, func(id int64) (int64, error) {
-		_, err := s.change(ctx, p, id, nil, "change the recording", func(tx *gorm.DB, row *models.Recording) ([]Field, error) {
-			return batch.apply(tx, row)
+	change := func(tx *gorm.DB, id int64) error {
+		_, err := s.changeWithin(tx, p, id, batch.wants(), nil, func(tx *gorm.DB, row *models.Recording) ([]Field, error) {
+			return batch.apply(tx, p, row)
 		})
-		return 0, err
+		return err
+	}
+	if len(batch.AddTags) > 0 || batch.FolderID.Value != nil {
+		if err := s.mayShareAll(ctx, p, ids, change); err != nil {
+			return nil, err
+		}
+	}
+	return s.each(ctx, ids, func(id int64) (int64, error) {
+		err := s.db.Transaction(ctx, func(tx *gorm.DB) error { return change(tx, id) })
+		if err != nil {
+			return 0, unavailable("change the recording", err)
+		}
+		return 0, nil
 	})
 }
 
@@ -138,7 +150,7 @@ func (s *Recordings) lookForFolder(ctx context.Context, p auth.Principal, id *in
 		return nil
 	}
 	var count int64
-	err := s.db.Read.WithContext(ctx).Model(&models.Folder{}).Where("id = ? AND user_id = ?", *id, p.UserID()).Count(&count).Error
+	err := usable(s.db.Read.WithContext(ctx).Model(&models.Folder{}), p).Where("id = ?", *id).Count(&count).Error
 	if err != nil {
 		return unavailable("find the folder", err)
 	}
@@ -148,16 +160,24 @@ func (s *Recordings) lookForFolder(ctx context.Context, p auth.Principal, id *in
 	return nil
 }
 
+// wants is Patch.wants with the tags, which are of the recording.
+func (batch BatchPatch) wants() right {
+	if len(batch.AddTags) > 0 || len(batch.RemoveTags) > 0 {
+		return editing
+	}
+	return Patch{FolderID: batch.FolderID}.wants()
+}
+
 // apply writes what differs and names it.
-func (batch BatchPatch) apply(tx *gorm.DB, row *models.Recording) ([]Field, error) {
+func (batch BatchPatch) apply(tx *gorm.DB, p auth.Principal, row *models.Recording) ([]Field, error) {
 	patch := Patch{
 		IsInbox: batch.IsInbox, IsHighlighted: batch.IsHighlighted, IsArchived: batch.IsArchived, FolderID: batch.FolderID,
 	}
-	changed, err := patch.apply(tx, row)
+	changed, err := patch.apply(tx, p, row)
 	if err != nil {
 		return nil, err
 	}
-	retagged, err := batch.retag(tx, row)
+	retagged, err := batch.retag(tx, p, row)
 	if err != nil {
 		return nil, err
 	}
@@ -168,10 +188,10 @@ func (batch BatchPatch) apply(tx *gorm.DB, row *models.Recording) ([]Field, erro
 }
 
 // retag takes tags off and puts others on, after those that are there; a tag that is to be both is off in the end.
-func (batch BatchPatch) retag(tx *gorm.DB, row *models.Recording) (changed bool, err error) {
+func (batch BatchPatch) retag(tx *gorm.DB, p auth.Principal, row *models.Recording) (changed bool, err error) {
 	var removed int64
 	if len(batch.RemoveTags) > 0 {
-		if removed, err = takeTags(tx, row.ID, batch.RemoveTags); err != nil {
+		if removed, err = takeTags(tx, p, row.ID, batch.RemoveTags); err != nil {
 			return false, err
 		}
 	}
@@ -179,7 +199,7 @@ func (batch BatchPatch) retag(tx *gorm.DB, row *models.Recording) (changed bool,
 	if len(add) == 0 {
 		return removed > 0, nil
 	}
-	tagged, err := putTags(tx, row, add)
+	tagged, err := putTags(tx, p, row, add)
 	if err != nil {
 		return false, err
 	}

@@ -25,6 +25,7 @@ const (
 	FieldParticipants Field = "participants"
 	FieldNotes        Field = "notes"
 	FieldSummary      Field = "summary"
+	FieldApproval     Field = "summary_approval"
 	FieldTranscript   Field = "transcript"
 	FieldMeetingDate  Field = "meeting_date"
 	FieldFolder       Field = "folder_id"
@@ -42,41 +43,61 @@ const (
 // Match accepts any.
 type Match func(updatedAt time.Time) bool
 
-// change edits a recording of the caller's own in one transaction, and in it moves updated_at and announces the
+// change edits a recording that the caller may change in one transaction, and in it moves updated_at and announces the
 // fields that edit says it has changed. Of two changes at once the second sees the first, so that no update is lost
 // to a Match; when edit has changed nothing, nothing is told. The row that edit gets is locked; edit writes what it
 // changes, in this table or others, and leaves updated_at alone.
 func (s *Recordings) change(
 	ctx context.Context, p auth.Principal, id int64, match Match, attempt string,
 	edit func(tx *gorm.DB, row *models.Recording) ([]Field, error),
-) (models.Recording, error) {
-	var row models.Recording
-	err := s.db.Transaction(ctx, func(tx *gorm.DB) (err error) {
-		row, err = s.changeWithin(tx, p, id, match, edit)
+) error {
+	err := s.db.Transaction(ctx, func(tx *gorm.DB) error {
+		_, err := s.changeWithin(tx, p, id, editing, match, edit)
 		return err
 	})
 	if err != nil {
-		return models.Recording{}, unavailable(attempt, err)
+		return unavailable(attempt, err)
 	}
-	return row, nil
+	return nil
 }
 
-// changeWithin is change in a transaction that has something else to do before the row is locked.
+// changeWithin is change in a transaction that has something else to do before the row is locked, for who has the right
+// that is wanted.
 func (s *Recordings) changeWithin(
-	tx *gorm.DB, p auth.Principal, id int64, match Match, edit func(tx *gorm.DB, row *models.Recording) ([]Field, error),
+	tx *gorm.DB, p auth.Principal, id int64, wanted right, match Match,
+	edit func(tx *gorm.DB, row *models.Recording) ([]Field, error),
 ) (models.Recording, error) {
-	row, err := s.owned(locking(tx), p, id)
+	row, err := s.reach(locking(tx), p, id, wanted)
 	if err != nil {
 		return models.Recording{}, err
 	}
 	if match != nil && !match(row.UpdatedAt) {
-		return models.Recording{}, problems.New(problems.PreconditionFailed, "The recording has been changed since; read it again.")
+		return models.Recording{}, changedSince()
 	}
 	fields, err := edit(tx, &row)
 	if err != nil || len(fields) == 0 {
 		return row, err
 	}
+	if slices.Contains(fields, FieldTags) || slices.Contains(fields, FieldFolder) {
+		if err := s.shareAsFiled(tx, p, &row); err != nil {
+			return row, err
+		}
+	}
+	if row.UserID != p.UserID() {
+		if fields = slices.DeleteFunc(fields, isPersonal); len(fields) == 0 {
+			return row, s.move(tx, &row)
+		}
+	}
 	return row, s.changed(tx, &row, fields...)
+}
+
+// isPersonal reports whether everybody who sees a recording has this for themselves: the owner is not told of it.
+func isPersonal(field Field) bool {
+	return slices.Contains([]Field{FieldNotes, FieldInbox, FieldHighlighted, FieldArchived, FieldExternalRefs}, field)
+}
+
+func changedSince() *problems.Error {
+	return problems.New(problems.PreconditionFailed, "The recording has been changed since; read it again.")
 }
 
 // changed moves updated_at of a recording that the transaction has changed, and announces the fields. Every change

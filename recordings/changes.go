@@ -50,8 +50,8 @@ type Following struct {
 	Cursor string
 	// Limit bounds the page.
 	Limit int
-	// None follows nothing: what is shared with this account.
-	None bool
+	// Scope is whose recordings are followed; a client stays with one.
+	Scope Scope
 }
 
 // Follow gives what has changed of the caller's recordings since the cursor, the oldest change first. A client that
@@ -74,12 +74,13 @@ func (s *Recordings) Follow(ctx context.Context, p auth.Principal, following Fol
 		}
 	}
 	page := Changes{Changes: []Change{}, Next: end(from, settled).String()}
-	var entries []entry
-	if !following.None {
-		feed := feed{db: db, userID: p.UserID(), from: from, settled: settled, limit: following.Limit + 1}
-		if entries, err = feed.entries(); err != nil {
-			return Changes{}, err
-		}
+	feed := feed{
+		db: db, p: p, from: from, settled: settled, limit: following.Limit + 1,
+		own: s.own(following.Scope), shared: s.shared(following.Scope),
+	}
+	entries, err := feed.entries()
+	if err != nil {
+		return Changes{}, err
 	}
 	// After the tombstones are read: one that was forgotten before that has moved the mark.
 	if following.Cursor != "" {
@@ -91,7 +92,7 @@ func (s *Recordings) Follow(ctx context.Context, p auth.Principal, following Fol
 		entries = entries[:following.Limit]
 		page.More, page.Next = true, cursor{entries[following.Limit-1].place, from.passSince}.String()
 	}
-	page.Changes, err = changes(db, p, entries)
+	page.Changes, err = s.changes(db, p, entries)
 	return page, err
 }
 
@@ -109,10 +110,12 @@ func (s *Recordings) settled(ctx context.Context) (time.Time, error) {
 // feed reads one page's worth of either kind of change, and one more.
 type feed struct {
 	db      *gorm.DB
-	userID  int64
+	p       auth.Principal
 	from    cursor
 	settled time.Time
 	limit   int
+	// own and shared tell whose recordings are followed.
+	own, shared bool
 }
 
 // entry is a change before it is shown.
@@ -149,14 +152,23 @@ func (f feed) upserts() ([]models.Recording, error) {
 	if f.from.kind == kindDelete {
 		after = math.MaxInt64 // those of that moment come before its deletions
 	}
-	var rows []models.Recording
-	err := withoutTexts(f.db.Model(&models.Recording{})).
-		Where("user_id = ? AND (updated_at, id) > (?, ?) AND updated_at <= ?", f.userID, f.from.at.UTC(), after, f.settled).
-		Order("updated_at, id").Limit(f.limit).Find(&rows).Error
-	if err != nil {
-		return nil, unavailable("read the changed recordings", err)
+	changed := func() *gorm.DB {
+		return withoutTexts(f.db.Model(&models.Recording{})).
+			Where("(updated_at, id) > (?, ?) AND updated_at <= ?", f.from.at.UTC(), after, f.settled).
+			Order("updated_at, id").Limit(f.limit)
 	}
-	return rows, nil
+	var rows, theirs []models.Recording
+	if f.own {
+		if err := changed().Where("user_id = ?", f.p.UserID()).Find(&rows).Error; err != nil {
+			return nil, unavailable("read the changed recordings", err)
+		}
+	}
+	if f.shared {
+		if err := sharedWith(changed(), f.p).Find(&theirs).Error; err != nil {
+			return nil, unavailable("read the changed recordings of others", err)
+		}
+	}
+	return append(rows, theirs...), nil
 }
 
 func (f feed) tombstones() ([]models.RecordingTombstone, error) {
@@ -167,9 +179,18 @@ func (f feed) tombstones() ([]models.RecordingTombstone, error) {
 	if since := f.from.passSince; since != nil && since.After(at) {
 		at, after = *since, -1 // older ones are of recordings that the pass has never shown
 	}
+	var whose []bool // who follows what is shared is not told of what was their own
+	for _, kind := range []struct{ followed, shared bool }{{f.own, false}, {f.shared, true}} {
+		if kind.followed {
+			whose = append(whose, kind.shared)
+		}
+	}
+	if len(whose) == 0 {
+		return nil, nil
+	}
 	var rows []models.RecordingTombstone
-	err := f.db.Where("user_id = ? AND (deleted_at, recording_id) > (?, ?) AND deleted_at <= ?", f.userID, at.UTC(), after, f.settled).
-		Order("deleted_at, recording_id").Limit(f.limit).Find(&rows).Error
+	err := f.db.Where("user_id = ? AND (deleted_at, recording_id) > (?, ?) AND deleted_at <= ?", f.p.UserID(), at.UTC(), after, f.settled).
+		Where("shared IN ?", whose).Order("deleted_at, recording_id").Limit(f.limit).Find(&rows).Error
 	if err != nil {
 		return nil, unavailable("read the deleted recordings", err)
 	}
@@ -197,14 +218,14 @@ func checkRemembered(db *gorm.DB, from cursor) error {
 }
 
 // changes shows the entries of a page.
-func changes(db *gorm.DB, p auth.Principal, entries []entry) ([]Change, error) {
+func (s *Recordings) changes(db *gorm.DB, p auth.Principal, entries []entry) ([]Change, error) {
 	var rows []models.Recording
 	for _, entry := range entries {
 		if entry.kind == kindUpsert {
 			rows = append(rows, entry.row)
 		}
 	}
-	shown, err := items(db, p, rows)
+	shown, err := s.items(db, p, rows)
 	if err != nil {
 		return nil, err
 	}

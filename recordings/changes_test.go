@@ -348,7 +348,7 @@ func TestFeedIsOfOneAccount(t *testing.T) {
 				t.Errorf("another account is told %q, %v", told(page), err)
 			}
 		}
-		page, err := r.recordings.Follow(context.Background(), r.owner, recordings.Following{Limit: 10, None: true})
+		page, err := r.recordings.Follow(context.Background(), r.owner, recordings.Following{Limit: 10, Scope: recordings.ScopeShared})
 		if err != nil || len(page.Changes) != 0 || page.Next == "" {
 			t.Errorf("of what is shared with nobody %q is told, %v", told(page), err)
 		}

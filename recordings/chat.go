@@ -40,7 +40,7 @@ type Reply struct {
 	LeftOut *string
 }
 
-// Chat answers a question about a recording of the caller's own, while the caller waits.
+// Chat answers a question about a recording that the caller may see, while the caller waits.
 func (s *Recordings) Chat(ctx context.Context, p auth.Principal, purse budgets.Purse, id int64, q Question) (Reply, error) {
 	asked, err := s.question(ctx, p, id, q)
 	if err != nil || asked.unread {
@@ -71,7 +71,7 @@ type question struct {
 // question refuses what may not be asked, and makes of the rest what a model is asked.
 func (s *Recordings) question(ctx context.Context, p auth.Principal, id int64, q Question) (question, error) {
 	db := s.db.Read.WithContext(ctx)
-	row, err := s.owned(db, p, id)
+	row, err := s.visible(db, p, id)
 	if err != nil {
 		return question{}, err
 	}
@@ -89,7 +89,7 @@ func (s *Recordings) question(ctx context.Context, p auth.Principal, id int64, q
 	if !p.MayRead() {
 		return question{unread: true}, nil
 	}
-	asked, err := s.chatErrand(db, row, words, q, history)
+	asked, err := s.chatErrand(db, p, row, words, q, history)
 	if err != nil {
 		return question{}, unavailable("read what the question is about", err)
 	}
@@ -132,16 +132,21 @@ func checkTurns(field string, turns []Turn) (history []llm.Message, said int, er
 }
 
 // chatErrand is what a model is asked for an answer.
-func (s *Recordings) chatErrand(db *gorm.DB, row models.Recording, words spoken, q Question, history []llm.Message) (errand, error) {
+func (s *Recordings) chatErrand(
+	db *gorm.DB, p auth.Principal, row models.Recording, words spoken, q Question, history []llm.Message,
+) (errand, error) {
 	at, err := s.aroundOf(db, row)
 	if err != nil {
+		return errand{}, err
+	}
+	if at.user, err = accountOf(db, p.UserID()); err != nil { // who reads the answer
 		return errand{}, err
 	}
 	cite := q.cites(words)
 	in := prompts.ChatInput{
 		Title: given(row.Title), Participants: given(row.Participants), When: at.when(row),
 		Notes: cutTo(given(row.Notes), s.noteChars()), Language: given(at.user.OutputLanguage),
-		Cite: cite, History: history, Question: q.Message, Parts: len(words.parts),
+		Vocabulary: s.vocabulary(at.spoken.Words), Cite: cite, History: history, Question: q.Message, Parts: len(words.parts),
 	}
 	request := func(messages []llm.Message, most int, passages []llm.Passage) llm.Request {
 		return llm.Request{

@@ -3,22 +3,29 @@ package recordings
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"gorm.io/gorm"
 
+	"github.com/stenometer/stenometer/auth"
 	"github.com/stenometer/stenometer/models"
 	"github.com/stenometer/stenometer/speech"
 )
 
-// hinted is the row with what its tags and its folder tell the engine where nobody has: the first tag that has a
-// hint gives it, else the folder. It is asked when the work begins, so that a tag which was put on or corrected
+// hinted is the row with what its tags, its folder and its organization tell the engine where nobody has: the first tag
+// that has a hint gives it, else the folder. It is asked when the work begins, so that a tag which was put on or corrected
 // while the recording waited counts.
 func (s *Recordings) hinted(ctx context.Context, row models.Recording) (models.Recording, error) {
-	at, err := placedAt(s.db.Read.WithContext(ctx), row)
+	db := s.db.Read.WithContext(ctx)
+	at, err := placedAt(db, row)
 	if err != nil {
 		return models.Recording{}, s.later(ctx, "read the tags and the folder", err)
 	}
-	return withDefaults(row, at.tags, at.folder), nil
+	heard, err := s.heardAs(db, row, at)
+	if err != nil {
+		return models.Recording{}, s.later(ctx, "read what the organization says", err)
+	}
+	return heard, nil
 }
 
 // placedAt is where a recording is.
@@ -39,6 +46,21 @@ func placedAt(db *gorm.DB, row models.Recording) (at placed, err error) {
 		at.folder = &folders[0]
 	}
 	return at, nil
+}
+
+// seenBy is where the caller sees it: tags and folders of others are not there.
+func (at placed) seenBy(p auth.Principal) placed {
+	sees := func(userID int64, organizationID *int64) bool {
+		if organizationID == nil {
+			return userID == p.UserID()
+		}
+		return *organizationID == p.OrganizationID()
+	}
+	at.tags = slices.DeleteFunc(slices.Clone(at.tags), func(tag models.Tag) bool { return !sees(tag.UserID, tag.OrganizationID) })
+	if at.folder != nil && !sees(at.folder.UserID, at.folder.OrganizationID) {
+		at.folder = nil
+	}
+	return at
 }
 
 // withDefaults fills the hints of a row that are nil; one that is blank was told to be none.

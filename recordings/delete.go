@@ -22,41 +22,52 @@ func (s *Recordings) Delete(ctx context.Context, p auth.Principal, id int64) err
 	err := s.db.Transaction(ctx, func(tx *gorm.DB) error {
 		var err error
 		// Locked, so that the moment, the title and the job below are those of the last change.
-		if row, err = s.owned(locking(tx), p, id); err != nil {
+		if row, err = s.disposable(locking(tx), p, id); err != nil {
 			return err
 		}
-		// Transcript and segments go with the recording.
-		gone := tx.Where("id = ?", row.ID).Delete(&models.Recording{})
-		if gone.Error != nil {
-			return fmt.Errorf("delete the row: %w", gone.Error)
-		}
-		if gone.RowsAffected == 0 {
-			return notFound()
-		}
-		at, err := s.bury(tx, row, ReasonDeleted)
-		if err != nil {
-			return err
-		}
-		if row.StorageKey != "" {
-			if _, err := s.Queue.Enqueue(ctx, tx, EraseMediaArgs{StorageKey: row.StorageKey}, nil); err != nil {
-				return fmt.Errorf("enqueue the erasure: %w", err)
-			}
-		}
-		return webhooks.Announce(tx, webhooks.Event{
-			Type: webhooks.RecordingDeleted, OrganizationID: row.OrganizationID, UserID: row.UserID, RecordingID: row.ID,
-			Data: map[string]any{"recording_id": row.ID, "title": row.Title}, OccurredAt: at,
-		})
+		return s.remove(ctx, tx, row)
 	})
 	if err != nil {
 		return unavailable("delete the recording", err)
 	}
-	if row.JobID != 0 {
-		// Only for speed: the worker itself looks whether its recording is still there.
-		if err := s.Queue.Cancel(ctx, row.JobID); err != nil {
-			s.Logger.WarnContext(ctx, "the job of a deleted recording could not be canceled", "recording", row.ID, "job", row.JobID, "error", err.Error())
+	s.cancelJob(ctx, row)
+	return nil
+}
+
+// remove takes a recording away whose row is locked.
+func (s *Recordings) remove(ctx context.Context, tx *gorm.DB, row models.Recording) error {
+	at, err := s.bury(tx, row, ReasonDeleted)
+	if err != nil {
+		return err
+	}
+	// Transcript, segments and shares go with the recording.
+	gone := tx.Where("id = ?", row.ID).Delete(&models.Recording{})
+	if gone.Error != nil {
+		return fmt.Errorf("delete the row: %w", gone.Error)
+	}
+	if gone.RowsAffected == 0 {
+		return notFound()
+	}
+	if row.StorageKey != "" {
+		if _, err := s.Queue.Enqueue(ctx, tx, EraseMediaArgs{StorageKey: row.StorageKey}, nil); err != nil {
+			return fmt.Errorf("enqueue the erasure: %w", err)
 		}
 	}
-	return nil
+	return webhooks.Announce(tx, webhooks.Event{
+		Type: webhooks.RecordingDeleted, OrganizationID: row.OrganizationID, UserID: row.UserID, RecordingID: row.ID,
+		Data: map[string]any{"recording_id": row.ID, "title": row.Title}, OccurredAt: at,
+	})
+}
+
+// cancelJob ends the work on a recording that was removed. It is only for speed: the worker itself looks whether its
+// recording is still there.
+func (s *Recordings) cancelJob(ctx context.Context, row models.Recording) {
+	if row.JobID == 0 {
+		return
+	}
+	if err := s.Queue.Cancel(ctx, row.JobID); err != nil {
+		s.Logger.WarnContext(ctx, "the job of a deleted recording could not be canceled", "recording", row.ID, "job", row.JobID, "error", err.Error())
+	}
 }
 
 // EraseMediaArgs asks for a stored file to be erased.
@@ -92,9 +103,13 @@ func (*Eraser) Timeout(*river.Job[EraseMediaArgs]) time.Duration { return 5 * ti
 
 // NextRetry waits from 5 seconds to an hour, doubling.
 func (e *Eraser) NextRetry(job *river.Job[EraseMediaArgs]) time.Time {
-	wait := time.Hour
-	if failures := len(job.Errors); failures < 10 {
-		wait = 5 * time.Second << failures
+	return e.service.Now().Add(choreWait(len(job.Errors)))
+}
+
+// choreWait is the wait of a chore that failed so often: from 5 seconds to an hour, doubling.
+func choreWait(failures int) time.Duration {
+	if failures < 10 {
+		return 5 * time.Second << failures
 	}
-	return e.service.Now().Add(wait)
+	return time.Hour
 }

@@ -35,11 +35,11 @@ type CalendarEvent struct {
 // Attendee has a name, an address, or both.
 type Attendee struct{ Name, Email *string }
 
-// Events lists the appointments of a recording of the caller's own, in the order in which they were found, with the
+// Events lists the appointments of a recording that the caller may see, in the order in which they were found, with the
 // moment of its last change. They are texts: a caller that may not read gets none.
 func (s *Recordings) Events(ctx context.Context, p auth.Principal, id int64) ([]CalendarEvent, time.Time, error) {
 	db := s.db.Read.WithContext(ctx)
-	row, err := s.owned(db, p, id)
+	row, err := s.visible(db, p, id)
 	if err != nil {
 		return nil, time.Time{}, err
 	}

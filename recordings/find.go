@@ -17,10 +17,10 @@ type Detail struct {
 	Events        []CalendarEvent
 }
 
-// Find gives a recording of the caller's own; withTranscript asks for its text too.
+// Find gives a recording that the caller may see; withTranscript asks for its text too.
 func (s *Recordings) Find(ctx context.Context, p auth.Principal, id int64, withTranscript bool) (Detail, error) {
 	db := s.db.Read.WithContext(ctx)
-	row, err := s.owned(db, p, id)
+	row, err := s.visible(db, p, id)
 	if err != nil {
 		return Detail{}, err
 	}
@@ -57,9 +57,9 @@ type Progress struct {
 	CompletedAt   *time.Time
 }
 
-// Status gives the progress of a recording of the caller's own.
+// Status gives the progress of a recording that the caller may see.
 func (s *Recordings) Status(ctx context.Context, p auth.Principal, id int64) (Progress, error) {
-	row, err := s.owned(s.db.Read.WithContext(ctx), p, id)
+	row, err := s.visible(s.db.Read.WithContext(ctx), p, id)
 	if err != nil {
 		return Progress{}, err
 	}

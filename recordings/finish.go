@@ -114,7 +114,7 @@ func (s *Recordings) fetch(ctx context.Context, key string) (path string, forget
 // this worker's. It goes through with it when the job is being stopped, and for a minute when the database is away: the
 // words are there and may have been paid for.
 func (s *Recordings) finish(
-	ctx context.Context, row models.Recording, tokenID int64, token string, began time.Time, done result,
+	ctx context.Context, row models.Recording, by asker, token string, began time.Time, done result,
 ) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer cancel()
@@ -127,7 +127,7 @@ func (s *Recordings) finish(
 		if !ok {
 			return errNotWanted
 		}
-		columns, err := s.afterTranscript(ctx, tx, row, tokenID, done)
+		columns, err := s.afterTranscript(ctx, tx, row, by, done)
 		if err != nil {
 			return err
 		}
@@ -143,6 +143,9 @@ func (s *Recordings) finish(
 			return err
 		}
 		row.Title, row.UpdatedAt = title, moved
+		if _, err := s.syncGroupShares(tx, &row, true); err != nil {
+			return err
+		}
 		return s.announce(tx, webhooks.TranscriptionCompleted, row, map[string]any{
 			"language":                       optional(done.transcript.Language),
 			"audio_duration_seconds":         done.length.Seconds(),

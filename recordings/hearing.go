@@ -36,8 +36,13 @@ func (s *Recordings) SpeechModels() []string {
 	}
 	engine := s.Transcriber.Describe()
 	names := []string{cmp.Or(engine.Model, engine.Connector)}
-	for _, name := range engine.Models {
-		if !slices.Contains(names, name) {
+	standing := s.standing()
+	further := engine.Models
+	if engine.AnyModel {
+		further = standing.ModelsVisible
+	}
+	for _, name := range further {
+		if !slices.Contains(names, name) && nameable(standing, name) {
 			names = append(names, name)
 		}
 	}

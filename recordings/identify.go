@@ -31,11 +31,11 @@ type Identified struct {
 	LeftOut *string
 }
 
-// IdentifySpeakers has a model read out of a recording of the caller's own who its speakers are, while the caller waits.
+// IdentifySpeakers has a model read out of a recording that the caller may see who its speakers are, while the caller waits.
 // Nothing is stored: people decide.
 func (s *Recordings) IdentifySpeakers(ctx context.Context, p auth.Principal, purse budgets.Purse, id int64) (Identified, error) {
 	db := s.db.Read.WithContext(ctx)
-	row, err := s.owned(db, p, id)
+	row, err := s.visible(db, p, id)
 	if err != nil {
 		return Identified{}, err
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/stenometer/stenometer/budgets"
 	"github.com/stenometer/stenometer/llm"
 	"github.com/stenometer/stenometer/llm/agent"
+	"github.com/stenometer/stenometer/models"
 	"github.com/stenometer/stenometer/problems"
 )
 
@@ -42,7 +43,7 @@ type Inquiry struct {
 	Question string
 	// Mode is ByRetrieval, ByAgent, or "auto", as is an empty one.
 	Mode string
-	// Scope is own, shared or all; an empty one is own. Nothing is shared with an account but by public links.
+	// Scope is own, shared or all; an empty one is own.
 	Scope   string
 	Filters Filters
 	History []Turn
@@ -94,7 +95,7 @@ func (s *Recordings) LooksUp() bool {
 	return s.Inquiry.Enabled && s.Inquiry.Agent != nil && s.Text != nil && !s.Text.Describe().Embedded
 }
 
-// Inquire answers a question about the caller's recordings, while the caller waits.
+// Inquire answers a question about recordings that the caller may see, while the caller waits.
 func (s *Recordings) Inquire(ctx context.Context, p auth.Principal, purse budgets.Purse, q Inquiry) (Findings, error) {
 	asked, err := s.inquiry(ctx, p, q)
 	if err != nil {
@@ -187,9 +188,6 @@ func (s *Recordings) inquiry(ctx context.Context, p auth.Principal, q Inquiry) (
 
 // surround looks whether there is anything to search, and what a prompt says besides.
 func (s *Recordings) surround(db *gorm.DB, p auth.Principal, asked *inquiry) error {
-	if asked.empty = asked.query.None; asked.empty {
-		return nil
-	}
 	var ids []int64
 	if err := s.among(db, p, asked.query).Limit(1).Pluck("id", &ids).Error; err != nil {
 		return err
@@ -210,7 +208,7 @@ func (s *Recordings) surround(db *gorm.DB, p auth.Principal, asked *inquiry) err
 
 // among are the recordings that a query is about.
 func (s *Recordings) among(db *gorm.DB, p auth.Principal, q Query) *gorm.DB {
-	return s.speaking(q.within(db, p), q.Speakers)
+	return s.speaking(q.narrow(s.inScope(db.Model(&models.Recording{}), p, q.Scope), p), q.Speakers)
 }
 
 // way is how the question is to be answered.
@@ -262,7 +260,7 @@ func (q Inquiry) query() (Query, error) {
 	default:
 		return Query{}, problems.New(problems.InvalidParameter, "scope must be own, shared or all.").With("field", "scope")
 	}
-	f, query := q.Filters, Query{None: q.Scope == "shared", RecordingIDs: q.Filters.RecordingIDs, TagIDs: q.Filters.TagIDs}
+	f, query := q.Filters, Query{Scope: Scope(q.Scope), RecordingIDs: q.Filters.RecordingIDs, TagIDs: q.Filters.TagIDs}
 	for _, list := range []struct {
 		name      string
 		has, most int

@@ -111,7 +111,7 @@ func (l lookups) find(at looked, id count) (models.Recording, error) {
 	if len(rows) == 0 {
 		return models.Recording{}, agent.Mistake("There is no such recording.")
 	}
-	return rows[0], nil
+	return rows[0], asSeen(at.db, at.p, rows)
 }
 
 // headed is the link to a recording and its day.
@@ -159,6 +159,8 @@ func (l lookups) metadata() agent.Tool {
 		if err != nil {
 			return agent.Result{}, err
 		}
+		around = around.seenBy(l.p)
+		around = around.seenBy(at.p)
 		transcript, _, err := loadTranscript(at.db, row)
 		if err != nil {
 			return agent.Result{}, err

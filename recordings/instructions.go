@@ -126,8 +126,8 @@ func variablesOf(row models.Recording) map[string]string {
 }
 
 // resolve is what a summary is told to be: what the request says, else the recording's tags together, else its folder,
-// else its account; "" where nobody says anything, which leaves it to the built-in prompt.
-func (i Instructions) resolve(row models.Recording, at placed, user models.User) string {
+// else its account, else its organization, else the instance; "" where nobody says anything, which leaves it to the built-in prompt.
+func (i Instructions) resolve(row models.Recording, at around) string {
 	variables := variablesOf(row)
 	maps.Copy(variables, i.Variables)
 	var said []string
@@ -137,8 +137,10 @@ func (i Instructions) resolve(row models.Recording, at placed, user models.User)
 	if len(said) == 0 && at.folder != nil {
 		said = appendSaid(said, at.folder.CustomPrompt)
 	}
-	if len(said) == 0 {
-		said = appendSaid(said, user.SummaryPrompt)
+	for _, prompt := range []*string{at.user.SummaryPrompt, at.spoken.SummaryPrompt, &at.standing.DefaultSummaryPrompt} {
+		if len(said) == 0 {
+			said = appendSaid(said, prompt)
+		}
 	}
 	if own := appendSaid(nil, i.Prompt); len(own) > 0 && !i.Append {
 		said = own

@@ -22,8 +22,11 @@ const (
 type Filter struct {
 	// Page and PerPage are brought into 1.. and 1..MaxPerPage; 0 is 1 and DefaultPerPage.
 	Page, PerPage int
+	Scope         Scope
 	// None lists nothing: a filter on something that this account cannot have.
 	None bool
+	// Owner keeps the recordings of one account; nil is any.
+	Owner *int64
 	// Tag and Folder are ids, 0 for any; NoFolder keeps those in no folder.
 	Tag, Folder int64
 	NoFolder    bool
@@ -56,7 +59,7 @@ type Page struct {
 	Total         int64
 }
 
-// List gives one page of the caller's own recordings. Equal ones are told apart by their id, so that no page
+// List gives one page of the caller's own recordings, or of those shared with it, or of both. Equal ones are told apart by their id, so that no page
 // repeats or skips any.
 func (s *Recordings) List(ctx context.Context, p auth.Principal, filter Filter) (Page, error) {
 	page := Page{Recordings: []Recording{}, Page: max(filter.Page, 1), PerPage: min(filter.PerPage, MaxPerPage)}
@@ -67,30 +70,58 @@ func (s *Recordings) List(ctx context.Context, p auth.Principal, filter Filter) 
 		return page, nil
 	}
 	db := s.db.Read.WithContext(ctx)
-	query := s.kept(db.Model(&models.Recording{}).Where("user_id = ?", p.UserID()), p, filter)
-	var err error
-	if page.Total, err = total(db, query, p, filter); err != nil {
-		return Page{}, err
-	}
-	skip := int64(page.Page-1) * int64(page.PerPage)
-	if skip >= page.Total {
-		return page, nil
-	}
-	// Ids first: a deep page then walks over the entries of an index instead of over the rows, which it would sort.
-	var ids []int64
-	if err := query.Order(filter.order()).Offset(int(skip)).Limit(page.PerPage).Pluck("id", &ids).Error; err != nil {
-		return Page{}, unavailable("list the recordings", err)
+	ids, err := s.pageOf(db, p, filter, &page)
+	if err != nil || len(ids) == 0 {
+		return page, err
 	}
 	var rows []models.Recording
 	if err := withoutTexts(db).Where("id IN ?", ids).Order(filter.order()).Find(&rows).Error; err != nil {
 		return Page{}, unavailable("read the listed recordings", err)
 	}
-	page.Recordings, err = items(db, p, rows)
+	page.Recordings, err = s.items(db, p, rows)
 	return page, err
+}
+
+// pageOf counts what the filter keeps and gives the ids of the page. Ids first: a deep page then walks over the entries
+// of an index instead of over the rows, which it would sort.
+func (s *Recordings) pageOf(db *gorm.DB, p auth.Principal, filter Filter, page *Page) (ids []int64, err error) {
+	var parts []*gorm.DB
+	if s.own(filter.Scope) {
+		own := s.kept(db.Model(&models.Recording{}).Where("user_id = ?", p.UserID()), p, filter)
+		if page.Total, err = total(db, own, p, filter); err != nil {
+			return nil, err
+		}
+		parts = append(parts, own)
+	}
+	if s.shared(filter.Scope) {
+		theirs := s.keptOfOthers(sharedWith(db.Model(&models.Recording{}), p), p, filter)
+		var more int64
+		if err := theirs.Session(&gorm.Session{}).Count(&more).Error; err != nil {
+			return nil, unavailable("count the shared recordings", err)
+		}
+		page.Total += more
+		parts = append(parts, theirs)
+	}
+	skip := int64(page.Page-1) * int64(page.PerPage)
+	if skip >= page.Total {
+		return nil, nil
+	}
+	if len(parts) == 1 {
+		err = parts[0].Order(filter.order()).Offset(int(skip)).Limit(page.PerPage).Pluck("id", &ids).Error
+	} else {
+		err = union(db, parts[0], parts[1], filter, int(skip), page.PerPage).Scan(&ids).Error
+	}
+	if err != nil {
+		return nil, unavailable("list the recordings", err)
+	}
+	return ids, nil
 }
 
 // total is how many recordings the filter keeps: from the account's counts where they tell, else counted.
 func total(db, query *gorm.DB, p auth.Principal, filter Filter) (total int64, err error) {
+	if filter.Owner != nil && *filter.Owner != p.UserID() {
+		return 0, nil
+	}
 	if filter.byStatusAlone() {
 		counts, err := counted(db, p.UserID())
 		if len(filter.Statuses) == 0 {
@@ -107,7 +138,7 @@ func total(db, query *gorm.DB, p auth.Principal, filter Filter) (total int64, er
 // byStatusAlone tells whether the filter keeps recordings by nothing but their status.
 func (f Filter) byStatusAlone() bool {
 	kept := Filter{
-		Page: f.Page, PerPage: f.PerPage, Statuses: f.Statuses, SortBy: f.SortBy, Ascending: f.Ascending, ByMeeting: f.ByMeeting,
+		Page: f.Page, PerPage: f.PerPage, Scope: f.Scope, Owner: f.Owner, Statuses: f.Statuses, SortBy: f.SortBy, Ascending: f.Ascending, ByMeeting: f.ByMeeting,
 	}
 	return reflect.DeepEqual(f, kept)
 }
@@ -118,7 +149,10 @@ func withoutTexts(query *gorm.DB) *gorm.DB {
 }
 
 // items shows rows as a list does.
-func items(db *gorm.DB, p auth.Principal, rows []models.Recording) ([]Recording, error) {
+func (s *Recordings) items(db *gorm.DB, p auth.Principal, rows []models.Recording) ([]Recording, error) {
+	if err := asSeen(db, p, rows); err != nil {
+		return nil, unavailable("read what the caller keeps of recordings", err)
+	}
 	shown := make([]Recording, len(rows))
 	ids := make([]int64, len(rows))
 	for i, row := range rows {
@@ -138,6 +172,9 @@ func items(db *gorm.DB, p auth.Principal, rows []models.Recording) ([]Recording,
 	for i, id := range ids {
 		shown[i].HasTranscript, shown[i].HasSummary = transcribed[id], summarized[id]
 	}
+	if err := s.attachShares(db, p, shown); err != nil {
+		return nil, unavailable("read how recordings are shared", err)
+	}
 	return shown, attach(db, p, shown)
 }
 
@@ -147,13 +184,26 @@ func (s *Recordings) kept(query *gorm.DB, p auth.Principal, f Filter) *gorm.DB {
 		query = query.Where("status IN ?", f.Statuses)
 	}
 	if f.Text != "" {
-		query = s.named(query, p, f.Text)
+		query = s.havingName(query, p, f.Text)
 	}
+	for column, wanted := range f.flags() {
+		query = query.Where(column+" = ?", wanted)
+	}
+	return f.applyBelongings(f.applyDates(query), p)
+}
+
+// flags are the columns of the marks that are asked for.
+func (f Filter) flags() map[string]bool {
+	asked := map[string]bool{}
 	for column, wanted := range map[string]*bool{"is_inbox": f.Inbox, "is_highlighted": f.Starred, "is_archived": f.Archived} {
 		if wanted != nil {
-			query = query.Where(column+" = ?", *wanted)
+			asked[column] = *wanted
 		}
 	}
+	return asked
+}
+
+func (f Filter) applyDates(query *gorm.DB) *gorm.DB {
 	date := "created_at"
 	if f.ByMeeting {
 		date = "meeting_date"
@@ -168,14 +218,16 @@ func (s *Recordings) kept(query *gorm.DB, p auth.Principal, f Filter) *gorm.DB {
 			query = query.Where(bound.condition, bound.at.UTC())
 		}
 	}
-	return f.applyBelongings(query, p)
+	if f.Owner != nil {
+		query = query.Where("user_id = ?", *f.Owner)
+	}
+	return query
 }
 
-// applyBelongings keeps what hangs on the recordings asked for. Ids of another account's things find nothing: they
-// hang on none of the caller's recordings.
+// applyBelongings keeps what hangs on the recordings asked for. Ids of things that the caller does not see find nothing.
 func (f Filter) applyBelongings(query *gorm.DB, p auth.Principal) *gorm.DB {
 	if f.Tag != 0 {
-		query = query.Where("id IN (SELECT recording_id FROM recording_tags WHERE tag_id = ?)", f.Tag)
+		query = tagged(query, p, f.Tag)
 	}
 	if f.Folder != 0 {
 		query = query.Where("folder_id = ?", f.Folder)

@@ -3,6 +3,7 @@ package recordings
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -28,19 +29,32 @@ type Patch struct {
 	FolderID                            Edit[int64]
 }
 
-// Patch changes a recording of the caller's own, all that is asked or nothing. What already is as asked is no
-// change, and a change of nothing is not told to anybody. A folder that the caller has not is not_found.
+// Patch changes a recording that the caller may change, all that is asked or nothing. Notes and flags everybody has for
+// themselves: of these, whoever sees the recording changes their own. What already is as asked is no change, and a change
+// of nothing is not told to anybody. A folder that the caller has not is not_found.
 func (s *Recordings) Patch(ctx context.Context, p auth.Principal, id int64, match Match, patch Patch) (Recording, error) {
 	if err := patch.check(); err != nil {
 		return Recording{}, err
 	}
-	row, err := s.change(ctx, p, id, match, "change the recording", func(tx *gorm.DB, row *models.Recording) ([]Field, error) {
-		return patch.apply(tx, row)
+	var row models.Recording
+	err := s.db.Transaction(ctx, func(tx *gorm.DB) (err error) {
+		row, err = s.changeWithin(tx, p, id, patch.wants(), match, func(tx *gorm.DB, row *models.Recording) ([]Field, error) {
+			return patch.apply(tx, p, row)
+		})
+		return err
 	})
 	if err != nil {
-		return Recording{}, err
+		return Recording{}, unavailable("change the recording", err)
 	}
 	return view(p, row), nil
+}
+
+// wants is the right without which nothing of it is done.
+func (patch Patch) wants() right {
+	if patch.Title.Given || patch.Participants.Given || patch.Summary.Given || patch.MeetingDate.Given || patch.FolderID.Given {
+		return editing
+	}
+	return seeing
 }
 
 // check holds what is given to its bounds.
@@ -67,7 +81,7 @@ func (patch Patch) check() error {
 }
 
 // apply writes what differs into the row, in memory and in the table, and names it.
-func (patch Patch) apply(tx *gorm.DB, row *models.Recording) ([]Field, error) {
+func (patch Patch) apply(tx *gorm.DB, p auth.Principal, row *models.Recording) ([]Field, error) {
 	var changed []Field
 	columns := map[string]any{}
 	for _, text := range []struct {
@@ -88,6 +102,10 @@ func (patch Patch) apply(tx *gorm.DB, row *models.Recording) ([]Field, error) {
 	if slices.Contains(changed, FieldTitle) {
 		row.TitleByUser, columns["title_by_user"] = true, true
 	}
+	if slices.Contains(changed, FieldSummary) && approved(*row) { // it is no longer the text that was approved
+		maps.Copy(columns, unapprove(row))
+		changed = append(changed, FieldApproval)
+	}
 	if differs(patch.MeetingDate, row.MeetingDate, time.Time.Equal) {
 		row.MeetingDate, columns["meeting_date"] = patch.MeetingDate.Value, patch.MeetingDate.Value
 		changed = append(changed, FieldMeetingDate)
@@ -107,7 +125,7 @@ func (patch Patch) apply(tx *gorm.DB, row *models.Recording) ([]Field, error) {
 		}
 	}
 	if differs(patch.FolderID, row.FolderID, func(a, b int64) bool { return a == b }) {
-		if err := keepFolder(tx, row.UserID, patch.FolderID.Value); err != nil {
+		if err := keepFolder(tx, p, row.UserID, patch.FolderID.Value); err != nil {
 			return nil, err
 		}
 		row.FolderID, columns["folder_id"] = patch.FolderID.Value, patch.FolderID.Value
@@ -115,6 +133,12 @@ func (patch Patch) apply(tx *gorm.DB, row *models.Recording) ([]Field, error) {
 	}
 	if len(changed) == 0 {
 		return nil, nil
+	}
+	if err := keepState(tx, p, row, columns); err != nil {
+		return nil, err
+	}
+	if len(columns) == 0 {
+		return changed, nil
 	}
 	if err := tx.Model(&models.Recording{}).Where("id = ?", row.ID).UpdateColumns(columns).Error; err != nil {
 		return nil, fmt.Errorf("update the row: %w", err)
@@ -133,15 +157,15 @@ func differs[T any](edit Edit[T], now *T, same func(a, b T) bool) bool {
 	return !same(*edit.Value, *now)
 }
 
-// keepFolder finds a folder of the account, and keeps it from being deleted until the transaction is over; nil is no
-// folder and always there.
-func keepFolder(tx *gorm.DB, userID int64, id *int64) error {
+// keepFolder finds a folder that the caller may put a recording of the owner's into, and keeps it from being deleted until
+// the transaction is over; nil is no folder and always there.
+func keepFolder(tx *gorm.DB, p auth.Principal, ownerID int64, id *int64) error {
 	if id == nil {
 		return nil
 	}
 	var found []models.Folder
-	err := tx.Clauses(clause.Locking{Strength: "KEY SHARE"}).Select("id").
-		Where("id = ? AND user_id = ?", *id, userID).Limit(1).Find(&found).Error
+	err := fileable(tx.Clauses(clause.Locking{Strength: "KEY SHARE"}), p, ownerID).Select("id").
+		Where("id = ?", *id).Limit(1).Find(&found).Error
 	if err != nil {
 		return fmt.Errorf("find the folder: %w", err)
 	}

@@ -71,20 +71,20 @@ func (s *Recordings) placeable(ctx context.Context, p auth.Principal, asked want
 	if !asked.strict {
 		return nil
 	}
-	if _, err := locate(s.db.Read.WithContext(ctx), p.UserID(), asked); err != nil {
+	if _, err := locate(s.db.Read.WithContext(ctx), p, asked); err != nil {
 		return unavailable("look for the tags and the folder", err)
 	}
 	return nil
 }
 
-// locate finds the tags and the folder that the account has. In a transaction they stay until it is over.
-func locate(db *gorm.DB, userID int64, asked wanted) (found placed, err error) {
+// locate finds the tags and the folder that the caller has. In a transaction they stay until it is over.
+func locate(db *gorm.DB, p auth.Principal, asked wanted) (found placed, err error) {
 	found.ignored.TagIDs = []any{}
 	for _, ids := range [][]any{asked.tags, {asked.tag}} {
 		if len(found.tags) > 0 || len(ids) == 0 || ids[0] == nil {
 			continue
 		}
-		if found.tags, _, err = keepTags(db, userID, numbers(ids)); err != nil {
+		if found.tags, _, err = keepTags(db, p, p.UserID(), numbers(ids)); err != nil {
 			return placed{}, err
 		}
 		for _, id := range ids {
@@ -95,8 +95,8 @@ func locate(db *gorm.DB, userID int64, asked wanted) (found placed, err error) {
 	}
 	found.ignored.TagIDs = append(found.ignored.TagIDs, asked.beyond...)
 	var folders []models.Folder
-	err = db.Clauses(clause.Locking{Strength: "KEY SHARE"}).
-		Where("id IN ? AND user_id = ?", numbers([]any{asked.folder}), userID).Limit(1).Find(&folders).Error
+	err = usable(db.Clauses(clause.Locking{Strength: "KEY SHARE"}), p).
+		Where("id IN ?", numbers([]any{asked.folder})).Limit(1).Find(&folders).Error
 	if err != nil {
 		return placed{}, fmt.Errorf("find the folder: %w", err)
 	}
@@ -136,16 +136,15 @@ func (at placed) put(tx *gorm.DB, p auth.Principal, id int64, accepted *Uploaded
 	return at.tell(tx, p, accepted)
 }
 
-// tell tells the answer of the tags and the folder, which a caller that may not read does not get.
+// tell tells the answer of the tags and the folder that the caller sees; one that may not read gets none.
 func (at placed) tell(db *gorm.DB, p auth.Principal, accepted *Uploaded) error {
 	if !p.MayRead() {
 		return nil
 	}
-	for _, tag := range at.tags {
-		accepted.Tags = append(accepted.Tags, tagOf(p, tag))
-	}
-	if at.folder == nil {
-		return nil
+	at = at.seenBy(p)
+	var err error
+	if accepted.Tags, err = tagsOf(db, p, at.tags); err != nil || at.folder == nil {
+		return err
 	}
 	folder, err := findFolder(db, p, at.folder.ID)
 	accepted.Folder = &folder

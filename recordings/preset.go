@@ -20,8 +20,6 @@ type Preset struct {
 	CustomPrompt             Edit[string]
 	DefaultLanguage          Edit[string]
 	MinSpeakers, MaxSpeakers Edit[int]
-	// GroupID is there to be refused: this release has no groups.
-	GroupID Edit[int64]
 }
 
 // presetColumns are the columns that a Preset is written to.
@@ -33,9 +31,6 @@ type presetColumns struct {
 
 // write holds what is given to its bounds and writes it. A name must be there afterwards.
 func (e Preset) write(to presetColumns, defaultColor string) error {
-	if given(e.GroupID.Value) != 0 {
-		return problems.New(problems.InvalidParameter, "group_id must be null: this release has no groups.")
-	}
 	if e.Name.Given {
 		*to.name = strings.TrimSpace(given(e.Name.Value))
 	}

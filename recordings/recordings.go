@@ -13,9 +13,7 @@ import (
 	"time"
 
 	"gocloud.dev/blob"
-	"gorm.io/gorm"
 
-	"github.com/stenometer/stenometer/auth"
 	"github.com/stenometer/stenometer/budgets"
 	"github.com/stenometer/stenometer/idempotency"
 	"github.com/stenometer/stenometer/jobs"
@@ -23,6 +21,7 @@ import (
 	"github.com/stenometer/stenometer/media"
 	"github.com/stenometer/stenometer/models"
 	"github.com/stenometer/stenometer/problems"
+	"github.com/stenometer/stenometer/settings"
 	"github.com/stenometer/stenometer/speech"
 )
 
@@ -73,6 +72,13 @@ type Options struct {
 
 	// PublicSharing lets recordings be seen by whoever has a link.
 	PublicSharing bool
+	// InternalSharing lets accounts see recordings of others of their organization that are shared with them.
+	InternalSharing bool
+	// ShowUsernames lets lists name the owners of such recordings.
+	ShowUsernames bool
+
+	// Standing gives the system settings in force; nil leaves all of them at their defaults.
+	Standing func() settings.Values
 
 	// Keys know uploads that were sent again.
 	Keys *idempotency.Keys
@@ -123,18 +129,6 @@ func New(db *models.DB, options Options) *Recordings {
 
 // moment is now as the database keeps it: UTC, to the microsecond.
 func (s *Recordings) moment() time.Time { return s.Now().UTC().Truncate(time.Microsecond) }
-
-// owned finds a recording of the caller's own account; every other one is not_found.
-func (s *Recordings) owned(db *gorm.DB, p auth.Principal, id int64) (models.Recording, error) {
-	var rows []models.Recording
-	if err := db.Where("id = ? AND user_id = ?", id, p.UserID()).Limit(1).Find(&rows).Error; err != nil {
-		return models.Recording{}, unavailable("find the recording", err)
-	}
-	if len(rows) == 0 {
-		return models.Recording{}, notFound()
-	}
-	return rows[0], nil
-}
 
 func notFound() *problems.Error {
 	return problems.New(problems.NotFound, "There is no such recording.")

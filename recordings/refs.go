@@ -97,10 +97,10 @@ func tooManyRefs() *problems.Error {
 	return problems.New(problems.Conflict, "A recording has at most %d references of one account.", maxRefs)
 }
 
-// Refs lists the caller's references of a recording of its own, by id.
+// Refs lists the caller's references of a recording that it may see, by id.
 func (s *Recordings) Refs(ctx context.Context, p auth.Principal, id int64) ([]ExternalRef, error) {
 	db := s.db.Read.WithContext(ctx)
-	if _, err := s.owned(db, p, id); err != nil {
+	if _, err := s.visible(db, p, id); err != nil {
 		return nil, err
 	}
 	return refsOf(db, p, id)
@@ -118,13 +118,13 @@ func refsOf(db *gorm.DB, p auth.Principal, id int64) ([]ExternalRef, error) {
 	return refs, nil
 }
 
-// AddRef notes a reference on a recording of the caller's own. One that is there already stays as it is; its URL and
+// AddRef notes a reference on a recording that the caller may change. One that is there already stays as it is; its URL and
 // label are texts, which a caller that may not read does not get.
 func (s *Recordings) AddRef(ctx context.Context, p auth.Principal, id int64, ref ExternalRef) (stored ExternalRef, added bool, err error) {
 	if ref, err = ref.check(""); err != nil {
 		return ExternalRef{}, false, err
 	}
-	_, err = s.change(ctx, p, id, nil, "add the reference", func(tx *gorm.DB, row *models.Recording) ([]Field, error) {
+	err = s.change(ctx, p, id, nil, "add the reference", func(tx *gorm.DB, row *models.Recording) ([]Field, error) {
 		there, err := refsOf(tx, p, row.ID)
 		if err != nil {
 			return nil, err
@@ -138,7 +138,7 @@ func (s *Recordings) AddRef(ctx context.Context, p auth.Principal, id int64, ref
 		if len(there) >= maxRefs {
 			return nil, tooManyRefs()
 		}
-		made, err := s.storeRefs(tx, row, []ExternalRef{ref})
+		made, err := s.storeRefs(tx, p, row, []ExternalRef{ref})
 		if err != nil {
 			return nil, err
 		}
@@ -170,12 +170,12 @@ func (s *Recordings) ReplaceRefs(ctx context.Context, p auth.Principal, id int64
 		return nil, err
 	}
 	var all []ExternalRef
-	_, err = s.change(ctx, p, id, match, "replace the references", func(tx *gorm.DB, row *models.Recording) ([]Field, error) {
+	err = s.change(ctx, p, id, match, "replace the references", func(tx *gorm.DB, row *models.Recording) ([]Field, error) {
 		gone := tx.Where("recording_id = ? AND user_id = ? AND system = ?", row.ID, p.UserID(), system).Delete(&models.ExternalRef{})
 		if gone.Error != nil {
 			return nil, fmt.Errorf("delete the old references: %w", gone.Error)
 		}
-		made, err := s.storeRefs(tx, row, refs)
+		made, err := s.storeRefs(tx, p, row, refs)
 		if err != nil {
 			return nil, err
 		}
@@ -196,9 +196,9 @@ func (s *Recordings) ReplaceRefs(ctx context.Context, p auth.Principal, id int64
 	return all, err
 }
 
-// RemoveRef takes a reference off a recording of the caller's own.
+// RemoveRef takes a reference of the caller's off a recording that it may change.
 func (s *Recordings) RemoveRef(ctx context.Context, p auth.Principal, id, refID int64) error {
-	_, err := s.change(ctx, p, id, nil, "remove the reference", func(tx *gorm.DB, row *models.Recording) ([]Field, error) {
+	err := s.change(ctx, p, id, nil, "remove the reference", func(tx *gorm.DB, row *models.Recording) ([]Field, error) {
 		gone := tx.Where("id = ? AND recording_id = ? AND user_id = ?", refID, row.ID, p.UserID()).Delete(&models.ExternalRef{})
 		if gone.Error != nil {
 			return nil, fmt.Errorf("delete the reference: %w", gone.Error)
@@ -211,8 +211,8 @@ func (s *Recordings) RemoveRef(ctx context.Context, p auth.Principal, id, refID 
 	return err
 }
 
-// storeRefs inserts checked references of the recording's owner, in their order.
-func (s *Recordings) storeRefs(tx *gorm.DB, row *models.Recording, refs []ExternalRef) ([]ExternalRef, error) {
+// storeRefs inserts checked references of the caller's, in their order.
+func (s *Recordings) storeRefs(tx *gorm.DB, p auth.Principal, row *models.Recording, refs []ExternalRef) ([]ExternalRef, error) {
 	if len(refs) == 0 {
 		return nil, nil
 	}
@@ -220,7 +220,7 @@ func (s *Recordings) storeRefs(tx *gorm.DB, row *models.Recording, refs []Extern
 	rows := make([]models.ExternalRef, len(refs))
 	for i, ref := range refs {
 		rows[i] = models.ExternalRef{
-			RecordingID: row.ID, UserID: row.UserID, System: ref.System, Kind: ref.Kind, Ref: ref.Ref,
+			RecordingID: row.ID, UserID: p.UserID(), System: ref.System, Kind: ref.Kind, Ref: ref.Ref,
 			URL: ref.URL, Label: ref.Label, CreatedAt: now,
 		}
 	}

@@ -67,7 +67,7 @@ func (s *Recordings) replay(ctx context.Context, p auth.Principal, id int64) (Up
 // told is a recording as the answer to its upload tells of it.
 func (s *Recordings) told(ctx context.Context, p auth.Principal, id int64) (Uploaded, error) {
 	db := s.db.Read.WithContext(ctx)
-	row, err := s.owned(db, p, id)
+	row, err := s.visible(db, p, id)
 	if err != nil {
 		return Uploaded{}, err
 	}
@@ -75,7 +75,11 @@ func (s *Recordings) told(ctx context.Context, p auth.Principal, id int64) (Uplo
 	if err != nil {
 		return Uploaded{}, unavailable("read where the recording is", err)
 	}
-	shown := []Recording{view(p, withDefaults(row, at.tags, at.folder))}
+	heard, err := s.heardAs(db, row, at)
+	if err != nil {
+		return Uploaded{}, unavailable("read what the recording was heard by", err)
+	}
+	shown := []Recording{view(p, heard)}
 	if err := attach(db, p, shown); err != nil {
 		return Uploaded{}, err
 	}

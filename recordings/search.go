@@ -44,7 +44,7 @@ func weight(field Field) float64 {
 	return map[Field]float64{FieldTitle: 1, FieldSummary: 0.9, FieldNotes: 0.8, FieldParticipants: 0.8, FieldTranscript: 0.7}[field]
 }
 
-// Query is what is searched for, among the caller's own recordings.
+// Query is what is searched for, and among which recordings.
 type Query struct {
 	// Text has words and "phrases", which must all be in a recording, each in any of the fields.
 	Text string
@@ -52,8 +52,7 @@ type Query struct {
 	Fields []Field
 	// Speaker keeps what this person says, named in any case; only the transcript is searched then.
 	Speaker string
-	// None finds nothing: a search among what this account cannot have.
-	None bool
+	Scope   Scope
 	// RecordingIDs are the only ones to search; nil means all.
 	RecordingIDs []int64
 	// TagIDs keeps what has one of these tags, Speakers what one of these people speaks in; none keeps all.
@@ -95,7 +94,7 @@ type Hits struct {
 	More bool
 }
 
-// Search finds what the caller's own recordings say. The database only proposes recordings; what a hit is, one matcher
+// Search finds what recordings say. The database only proposes recordings; what a hit is, one matcher
 // decides for both databases.
 func (s *Recordings) Search(ctx context.Context, p auth.Principal, q Query) (Hits, error) {
 	if q.Limit == 0 {
@@ -115,7 +114,7 @@ func (s *Recordings) Search(ctx context.Context, p auth.Principal, q Query) (Hit
 		return Hits{}, problems.New(problems.InvalidParameter, "q must have a word or a phrase to search for.")
 	case len(wanted) > maxTerms:
 		return Hits{}, problems.New(problems.InvalidParameter, "q must have at most %d different words and phrases.", maxTerms)
-	case q.None || !p.MayRead():
+	case !p.MayRead():
 		return page, nil
 	}
 	db := s.db.Read.WithContext(ctx)
@@ -184,6 +183,12 @@ func partsOf(db *gorm.DB, in candidate, q Query) ([]models.SearchText, error) {
 	fields := q.Fields
 	if q.Speaker != "" {
 		fields = []Field{FieldTranscript, fieldSpeaker}
+	}
+	if in.foreign {
+		if in.behind {
+			return partsOfOthers(db, in, fields)
+		}
+		fields = withoutNotes(fields)
 	}
 	if !in.behind {
 		var parts []models.SearchText

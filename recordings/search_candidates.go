@@ -26,6 +26,9 @@ type candidate struct {
 	// at is the date that the search goes by. behind tells that its search_texts are not those of its texts.
 	at     time.Time
 	behind bool
+	// foreign is true of another's recording, of which notes are the caller's.
+	foreign bool
+	notes   *string
 }
 
 // date is the SQL of the date that the query goes by.
@@ -52,23 +55,28 @@ func (q Query) order() string {
 	return q.date() + " DESC, id DESC"
 }
 
-// within is a query for the recordings among which is searched, the newest first.
+// within is a query for those of the account's own recordings among which is searched, the newest first.
 func (q Query) within(db *gorm.DB, p auth.Principal) *gorm.DB {
-	query := db.Model(&models.Recording{}).Where("user_id = ?", p.UserID()).Order(q.order())
+	return q.narrow(db.Model(&models.Recording{}).Where("user_id = ?", p.UserID()), p)
+}
+
+// narrow keeps the recordings among which is searched, the newest first.
+func (q Query) narrow(query *gorm.DB, p auth.Principal) *gorm.DB {
+	query = query.Order(q.order())
 	if q.RecordingIDs != nil {
 		query = query.Where("id IN ?", q.RecordingIDs)
 	}
 	if q.TagID != nil {
-		query = query.Where("EXISTS (SELECT 1 FROM recording_tags g WHERE g.recording_id = recordings.id AND g.tag_id = ?)", *q.TagID)
+		query = taggedEach(query, p, *q.TagID)
 	}
 	if len(q.TagIDs) > 0 {
-		query = query.Where("EXISTS (SELECT 1 FROM recording_tags g WHERE g.recording_id = recordings.id AND g.tag_id IN ?)", q.TagIDs)
+		query = taggedEach(query, p, q.TagIDs...)
 	}
 	if q.FolderID != nil {
-		query = query.Where("folder_id = ?", *q.FolderID)
+		query = query.Where("folder_id = ? AND (user_id = ? OR folder_id IN "+groupFolders+")", *q.FolderID, p.UserID(), p.OrganizationID())
 	}
 	if q.NoFolder {
-		query = query.Where("folder_id IS NULL")
+		query = query.Where("(folder_id IS NULL OR user_id <> ? AND folder_id NOT IN "+groupFolders+")", p.UserID(), p.OrganizationID())
 	}
 	if q.From != nil {
 		query = query.Where(q.date()+" >= ?", q.From.UTC())
@@ -79,10 +87,31 @@ func (q Query) within(db *gorm.DB, p auth.Principal) *gorm.DB {
 	return query
 }
 
-// candidates proposes recordings, the newest first: the newest maxCandidates that have all terms, and those that are
+// candidates proposes recordings of the scope, the newest first.
+func (s *Recordings) candidates(db *gorm.DB, p auth.Principal, q Query, wanted []string) (found []candidate, err error) {
+	if s.own(q.Scope) {
+		if found, err = s.ownCandidates(db, p, q, wanted); err != nil {
+			return nil, err
+		}
+	}
+	if s.shared(q.Scope) {
+		theirs, err := s.sharedCandidates(db, p, q, wanted)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, theirs...)
+	}
+	for i := range found {
+		found[i].at = found[i].dated(q)
+	}
+	slices.SortFunc(found, func(a, b candidate) int { return cmp.Or(b.at.Compare(a.at), cmp.Compare(b.ID, a.ID)) })
+	return found, nil
+}
+
+// ownCandidates proposes the account's own: the newest maxCandidates that have all terms, and those that are
 // behind, of which nobody knows. The newest recordings are read whole: where terms are common, that ends the matter,
 // and what they have of terms too short for the index is all that is found of these. Only then the index is asked.
-func (s *Recordings) candidates(db *gorm.DB, p auth.Principal, q Query, wanted []string) ([]candidate, error) {
+func (s *Recordings) ownCandidates(db *gorm.DB, p auth.Principal, q Query, wanted []string) ([]candidate, error) {
 	var newest []candidate
 	err := q.within(db, p).Select("id", "meeting_date", "created_at").Limit(maxScan).Find(&newest).Error
 	if err != nil || len(newest) == 0 {
@@ -123,12 +152,7 @@ func (s *Recordings) candidates(db *gorm.DB, p auth.Principal, q Query, wanted [
 	found = slices.DeleteFunc(found, func(c candidate) bool {
 		return slices.ContainsFunc(behind, func(other candidate) bool { return other.ID == c.ID })
 	})
-	found = append(found, behind...)
-	for i := range found {
-		found[i].at = found[i].dated(q)
-	}
-	slices.SortFunc(found, func(a, b candidate) int { return cmp.Or(b.at.Compare(a.at), cmp.Compare(b.ID, a.ID)) })
-	return found, nil
+	return append(found, behind...), nil
 }
 
 // marked gives those of the recordings that are behind, the newest. Mostly nothing is, which one look tells.

@@ -55,9 +55,12 @@ func (r *reading) unit(m match, hit *Hit) (string, error) {
 		}
 	}
 	if at := (fieldOf{m.in.ID, m.field}); at != r.at {
-		text, err := r.whole(at)
-		if err != nil {
-			return "", err
+		text := given(m.in.notes)
+		if !m.in.foreign || m.field != FieldNotes {
+			var err error
+			if text, err = r.whole(at); err != nil {
+				return "", err
+			}
 		}
 		r.at, r.lines = at, []string{text}
 		if m.field != FieldTitle && m.field != FieldParticipants {

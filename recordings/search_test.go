@@ -167,7 +167,7 @@ func TestSearchedFields(t *testing.T) {
 			"until":         {recordings.Query{Text: "pear", Until: at(2)}, "pear:title pear:transcript"},
 			"two letters":   {recordings.Query{Text: "ea ap", Fields: []recordings.Field{recordings.FieldSummary}}, "apple:summary"},
 			"two and three": {recordings.Query{Text: "ea app", Fields: []recordings.Field{recordings.FieldSummary}}, "apple:summary"},
-			"none":          {recordings.Query{Text: "apple", None: true}, ""},
+			"none":          {recordings.Query{Text: "apple", Scope: recordings.ScopeShared}, ""},
 		} {
 			if got := r.brief(test.q); got != test.want {
 				t.Errorf("%s: got %q, want %q", name, got, test.want)

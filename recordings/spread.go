@@ -157,9 +157,5 @@ func (*Spreader) Timeout(*river.Job[SpreadSpeakerArgs]) time.Duration { return 1
 
 // NextRetry waits from 5 seconds to an hour, doubling.
 func (w *Spreader) NextRetry(job *river.Job[SpreadSpeakerArgs]) time.Time {
-	wait := time.Hour
-	if failures := len(job.Errors); failures < 10 {
-		wait = 5 * time.Second << failures
-	}
-	return w.service.Now().Add(wait)
+	return w.service.Now().Add(choreWait(len(job.Errors)))
 }

@@ -28,14 +28,7 @@ func (s *Recordings) Stats(ctx context.Context, p auth.Principal) (Stats, error)
 	if err != nil {
 		return Stats{}, err
 	}
-	stats := Stats{
-		Total:      sum(counts, allStatuses()),
-		Completed:  counts.Completed,
-		Failed:     counts.Failed,
-		Processing: counts.Processing + counts.Summarizing,
-		Pending:    counts.Pending + counts.Queued,
-		AudioBytes: counts.AudioBytes,
-	}
+	stats := statsOf(counts)
 	midnight, err := s.midnight(ctx, p)
 	if err != nil {
 		return Stats{}, err
@@ -54,6 +47,17 @@ func (s *Recordings) Stats(ctx context.Context, p auth.Principal) (Stats, error)
 		stats.LastTranscription = newest[0].CompletedAt
 	}
 	return stats, nil
+}
+
+func statsOf(counts models.RecordingCounts) Stats {
+	return Stats{
+		Total:      sum(counts, allStatuses()),
+		Completed:  counts.Completed,
+		Failed:     counts.Failed,
+		Processing: counts.Processing + counts.Summarizing,
+		Pending:    counts.Pending + counts.Queued,
+		AudioBytes: counts.AudioBytes,
+	}
 }
 
 // midnight is when the present day began where the caller's organization is.

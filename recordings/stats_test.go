@@ -2,13 +2,16 @@ package recordings_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
 	"gorm.io/gorm"
 
 	"github.com/stenometer/stenometer/auth"
+	"github.com/stenometer/stenometer/auth/authtest"
 	"github.com/stenometer/stenometer/models"
+	"github.com/stenometer/stenometer/problems"
 	"github.com/stenometer/stenometer/recordings"
 )
 
@@ -46,6 +49,52 @@ func TestStats(t *testing.T) {
 		}
 		if other := r.stats(r.principal(r.account("other"), "read")); other != (recordings.Stats{}) {
 			t.Errorf("another account has %+v", other)
+		}
+	})
+}
+
+// Rule: the figures of all accounts are for administrators of the instance alone, by token for those with the mark; they
+// add up everybody's.
+func TestStatsOfAll(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, url string) {
+		completed := day(5)
+		r := listing(t, url,
+			models.Recording{Status: recordings.StatusCompleted, FileSize: 10, CompletedAt: &completed}, models.Recording{Status: recordings.StatusQueued, FileSize: 7})
+		other := r.account("other")
+		row := models.Recording{
+			OrganizationID: other.OrganizationID, UserID: other.ID, Status: recordings.StatusFailed, FileSize: 5,
+			SHA256: strings.Repeat("0", 64), CreatedAt: time.Now().UTC(), UpdatedAt: time.Now().UTC(),
+		}
+		if err := r.db.Transaction(context.Background(), func(tx *gorm.DB) error { return tx.Create(&row).Error }); err != nil {
+			t.Fatal(err)
+		}
+		administrator := auth.Token{
+			ID: 1, UserID: r.user.ID, OrganizationID: r.user.OrganizationID, Role: auth.RoleAdmin, Scopes: auth.ParseScopes("read"),
+			Administration: true, Instance: true,
+		}
+		all, err := r.recordings.StatsOfAll(t.Context(), authtest.By(t, administrator))
+		if err != nil || all.LastTranscription == nil || !all.LastTranscription.Equal(completed) {
+			t.Fatalf("got %+v, %v", all, err)
+		}
+		all.LastTranscription = nil
+		want := recordings.StatsOfAll{
+			Stats: recordings.Stats{Total: 3, Completed: 1, Failed: 1, Pending: 1, AudioBytes: 22, Today: 1}, Accounts: 2, Active: 1,
+		}
+		if all != want {
+			t.Errorf("got %+v, want %+v", all, want)
+		}
+		for name, change := range map[string]func(*auth.Token){
+			"no mark":                         func(token *auth.Token) { token.Administration = false },
+			"an organization's administrator": func(token *auth.Token) { token.Instance = false },
+			"a viewer":                        func(token *auth.Token) { token.Role = auth.RoleViewer },
+			"no role":                         func(token *auth.Token) { token.Role = "" },
+		} {
+			token := administrator
+			change(&token)
+			if got, err := r.recordings.StatsOfAll(t.Context(), authtest.By(t, token)); !problems.Is(err, problems.InsufficientPermission) {
+				t.Errorf("%s: %+v, %v", name, got, err)
+			}
 		}
 	})
 }

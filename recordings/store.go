@@ -103,11 +103,11 @@ func (f *incoming) copy(object io.Writer, part io.Reader) error {
 
 // pour writes a file of a request to where it is wanted, as far as a file may be long and the disk has room.
 func (s *Recordings) pour(to io.Writer, part io.Reader) (size int64, err error) {
-	buffer := make([]byte, 256<<10)
+	buffer, most := make([]byte, 256<<10), s.maxFileBytes()
 	for look := int64(reserveEvery); ; {
 		n, readErr := part.Read(buffer)
-		if size += int64(n); size > s.MaxUploadBytes {
-			return size, tooLarge(s.MaxUploadBytes)
+		if size += int64(n); size > most {
+			return size, tooLarge(most)
 		}
 		if _, err := to.Write(buffer[:n]); err != nil {
 			return size, storageProblem("write the file", err)

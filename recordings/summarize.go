@@ -19,7 +19,9 @@ import (
 type SummarizeArgs struct {
 	RecordingID int64 `json:"recording_id"`
 	// TokenID is the credential that asked for it, 0 for none: the ledger tells it.
-	TokenID   int64             `json:"token_id,omitempty"`
+	TokenID int64 `json:"token_id,omitempty"`
+	// UserID is the account that asked for it, 0 for the recording's: it pays.
+	UserID    int64             `json:"user_id,omitempty"`
 	Prompt    *string           `json:"prompt,omitempty"`
 	Append    bool              `json:"append,omitempty"`
 	Variables map[string]string `json:"variables,omitempty"`
@@ -28,7 +30,9 @@ type SummarizeArgs struct {
 // Kind names the job.
 func (SummarizeArgs) Kind() string { return "summarize_recording" }
 
-// Summarize queues a new summary of a recording of the caller's own and gives the job's id. The present summary and
+func (a SummarizeArgs) asker() asker { return asker{a.UserID, a.TokenID} }
+
+// Summarize queues a new summary of a recording that the caller may change and gives the job's id. The present summary and
 // events are gone at once, as the contract has it. The request was charged by the guard, so that the job charges nothing.
 // It is refused, and nothing changed, where the recording waits or is worked on or says too little (invalid_state),
 // where no model can do it, and where the budget has no room for what it can cost.
@@ -44,9 +48,12 @@ func (s *Recordings) Summarize(
 	if err := s.summarizable(ctx, p, purse.About(id), id, told); err != nil {
 		return 0, err
 	}
-	args := SummarizeArgs{RecordingID: id, TokenID: purse.TokenID(), Prompt: told.Prompt, Append: told.Append, Variables: told.Variables}
+	args := SummarizeArgs{
+		RecordingID: id, TokenID: purse.TokenID(), UserID: p.UserID(),
+		Prompt: told.Prompt, Append: told.Append, Variables: told.Variables,
+	}
 	err = s.db.Transaction(ctx, func(tx *gorm.DB) error {
-		row, err := s.owned(locking(tx), p, id)
+		row, err := s.editable(locking(tx), p, id)
 		if err != nil {
 			return err
 		}
@@ -65,12 +72,15 @@ func (s *Recordings) Summarize(
 // summarizable refuses a summary that could not be made now: nothing is queued for it, and nothing it has is dropped.
 func (s *Recordings) summarizable(ctx context.Context, p auth.Principal, purse budgets.Purse, id int64, told Instructions) error {
 	db := s.db.Read.WithContext(ctx)
-	row, err := s.owned(db, p, id)
+	row, err := s.editable(db, p, id)
 	if err != nil {
 		return err
 	}
-	if !rests(row) {
+	switch {
+	case !rests(row):
 		return atWork()
+	case approved(row):
+		return isApproved(row)
 	}
 	words, err := s.spokenIn(db, row)
 	if err != nil {
@@ -92,7 +102,7 @@ func (s *Recordings) summarizable(ctx context.Context, p auth.Principal, purse b
 // hasMatter reports whether a summary can be made of a recording.
 func (s *Recordings) hasMatter(ctx context.Context, p auth.Principal, id int64) (bool, error) {
 	db := s.db.Read.WithContext(ctx)
-	row, err := s.owned(db, p, id)
+	row, err := s.editable(db, p, id)
 	if err != nil {
 		return false, err
 	}
@@ -114,8 +124,11 @@ func atWork() *problems.Error {
 // queueSummary gives a recording whose row is locked its summary's job, and takes the old summary and events away. The
 // job charges the AI limits unless the request was charged for it.
 func (s *Recordings) queueSummary(ctx context.Context, tx *gorm.DB, row *models.Recording, args SummarizeArgs, charged bool) error {
-	if !rests(*row) {
+	switch {
+	case !rests(*row):
 		return atWork()
+	case approved(*row):
+		return isApproved(*row)
 	}
 	if err := tx.Where("recording_id = ?", row.ID).Delete(&models.RecordingEvent{}).Error; err != nil {
 		return fmt.Errorf("remove the old events: %w", err)
@@ -138,19 +151,24 @@ func (s *Recordings) queueSummary(ctx context.Context, tx *gorm.DB, row *models.
 }
 
 // afterTranscript is how a recording goes on that has its transcript now: it is summarized if the server and its account
-// let recordings be summarized by themselves, if enough was said, and if there is a model that can; else it is complete.
-func (s *Recordings) afterTranscript(ctx context.Context, tx *gorm.DB, row models.Recording, tokenID int64, done result) (map[string]any, error) {
+// let recordings be summarized by themselves, if enough was said, if there is a model that can, and if no summary of it was
+// approved; else it is complete.
+func (s *Recordings) afterTranscript(ctx context.Context, tx *gorm.DB, row models.Recording, by asker, done result) (map[string]any, error) {
 	user, err := accountOf(tx, row.UserID)
 	if err != nil {
 		return nil, err
 	}
-	wanted := s.AutoSummaries && (user.AutoSummarization == nil || *user.AutoSummarization)
+	wanted := s.AutoSummaries && !s.standing().DisableAutoSummarization && (user.AutoSummarization == nil || *user.AutoSummarization)
+	kept, err := stillApproved(tx, row.ID)
+	if err != nil {
+		return nil, err
+	}
 	said := done.transcript
 	enough := saysEnough(said.Kind, said.Text, said.Segments, func(segment speech.Segment) string { return segment.Text })
-	if can := s.can(budgets.Summarizing) == nil; !wanted || !can || !enough {
+	if can := s.can(budgets.Summarizing) == nil; !wanted || !can || !enough || kept {
 		return map[string]any{"status": StatusCompleted, "completed_at": s.moment(), "job_id": int64(0)}, nil
 	}
-	job, err := s.Queue.Enqueue(ctx, tx, SummarizeArgs{RecordingID: row.ID, TokenID: tokenID}, nil)
+	job, err := s.Queue.Enqueue(ctx, tx, SummarizeArgs{RecordingID: row.ID, TokenID: by.tokenID, UserID: by.userID}, nil)
 	if err != nil {
 		return nil, fmt.Errorf("enqueue the summary: %w", err)
 	}

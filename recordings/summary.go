@@ -13,6 +13,8 @@ import (
 	"github.com/stenometer/stenometer/llm"
 	"github.com/stenometer/stenometer/llm/prompts"
 	"github.com/stenometer/stenometer/models"
+	"github.com/stenometer/stenometer/orgs"
+	"github.com/stenometer/stenometer/settings"
 )
 
 // How freely a model may word what it writes.
@@ -31,6 +33,9 @@ type around struct {
 	placed
 	user models.User
 	zone *time.Location
+	// spoken is what the organization says, standing the instance.
+	spoken   orgs.Spoken
+	standing settings.Values
 }
 
 func (s *Recordings) aroundOf(db *gorm.DB, row models.Recording) (around, error) {
@@ -43,7 +48,11 @@ func (s *Recordings) aroundOf(db *gorm.DB, row models.Recording) (around, error)
 		return around{}, err
 	}
 	zone, err := zoneOf(db, row.OrganizationID)
-	return around{at, user, zone}, err
+	if err != nil {
+		return around{}, err
+	}
+	spoken, err := orgs.SpokenIn(db, row.OrganizationID)
+	return around{at, user, zone, spoken, s.standing()}, err
 }
 
 // zoneOf is where an organization is: days that people speak of are days there.
@@ -86,8 +95,9 @@ func (at around) tagNames() []string {
 func (s *Recordings) summaryErrand(row models.Recording, words spoken, at around, told Instructions) errand {
 	in := prompts.SummaryInput{
 		Title: given(row.Title), When: at.when(row), Tags: at.tagNames(), Folder: at.folderName(),
-		Participants: given(row.Participants), Instructions: told.resolve(row, at.placed, at.user), Language: given(at.user.OutputLanguage),
-		Notes: cutTo(given(row.Notes), s.noteChars()), Parts: len(words.parts),
+		Participants: given(row.Participants), Instructions: told.resolve(row, at), Language: given(at.user.OutputLanguage),
+		Vocabulary: s.vocabulary(at.spoken.Words),
+		Notes:      cutTo(given(row.Notes), s.noteChars()), Parts: len(words.parts),
 	}
 	request := func(messages []llm.Message, most int, passages []llm.Passage) llm.Request {
 		return llm.Request{

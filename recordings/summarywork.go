@@ -35,7 +35,7 @@ func (w *Summarization) Timeout(*river.Job[SummarizeArgs]) time.Duration {
 // transcription does.
 func (w *Summarization) Work(ctx context.Context, job *river.Job[SummarizeArgs]) error {
 	s := w.service
-	row, slot, token, err := s.begin(ctx, job.Args.RecordingID, job.ID, s.claimSummary)
+	row, slot, token, err := s.begin(ctx, job.Args.RecordingID, job.ID, job.Args.asker(), s.claimSummary)
 	if errors.Is(err, errNotWanted) {
 		return nil
 	}
@@ -43,7 +43,7 @@ func (w *Summarization) Work(ctx context.Context, job *river.Job[SummarizeArgs])
 		return err
 	}
 	defer slot.release(ctx)
-	working, stop := s.watch(ctx, slot, row.ID, token)
+	working, stop := s.watch(ctx, slot, row, job.Args.asker(), token)
 	made, err := s.digest(working, row, job.Args)
 	stop()
 	if err == nil {
@@ -56,8 +56,10 @@ func (w *Summarization) Work(ctx context.Context, job *river.Job[SummarizeArgs])
 func (s *Recordings) afterAttempt(working context.Context, job *river.Job[SummarizeArgs], err error) error {
 	var busy *llm.Error
 	switch {
-	case errors.Is(err, errNotWanted), errors.Is(context.Cause(working), errNotWanted):
+	case err == nil, errors.Is(err, errNotWanted), errors.Is(context.Cause(working), errNotWanted):
 		return nil
+	case errors.Is(context.Cause(working), errAccountDisabled):
+		return river.JobCancel(errAccountDisabled)
 	case problems.Is(err, problems.BudgetExceeded), problems.Is(err, problems.ModelUnavailable),
 		problems.Is(err, problems.InvalidState), llm.Permanent(err):
 		return river.JobCancel(err)
@@ -106,7 +108,7 @@ func (s *Recordings) digest(ctx context.Context, row models.Recording, args Summ
 	if err != nil {
 		return digest{}, s.later(ctx, "read what the summary is about", err)
 	}
-	purse := s.purseFor(row, args.TokenID)
+	purse := s.purseFor(row, args.asker())
 	var made digest
 	if made.summary, err = s.summary(ctx, purse, row, words, at, args); err != nil {
 		return digest{}, err
@@ -159,6 +161,9 @@ func (s *Recordings) finishSummary(ctx context.Context, row models.Recording, to
 		if err := s.end(tx, row.ID, token, StatusSummarizing, columns); err != nil {
 			return err
 		}
+		if _, err := s.syncGroupShares(tx, &now, true); err != nil {
+			return err
+		}
 		if err := s.storeEvents(tx, now, made.events); err != nil {
 			return err
 		}
@@ -197,6 +202,8 @@ func summaryReason(err error) (code, message string) {
 	case errors.As(err, &problem) && problem.Kind.Status() < 500, problems.Is(err, problems.ModelUnavailable):
 		told := problems.Of(err)
 		return told.Kind.Code(), told.Message
+	case errors.Is(err, errAccountDisabled):
+		return disabledReason()
 	case errors.Is(err, jobs.ErrKilled):
 		return "interrupted", "The server stopped each time that it worked on the summary."
 	case errors.Is(err, context.DeadlineExceeded):

@@ -17,13 +17,15 @@ import (
 )
 
 const (
-	// maxBelongings bounds the tags of an account, and its folders.
+	// maxBelongings bounds the tags of an account, its folders, and those that an organization shares.
 	maxBelongings   = 1000
 	defaultTagColor = "#3B82F6"
 )
 
-// Tag is a tag as its account sees it. Name and CustomPrompt are nil for a caller that may not read.
+// Tag is a tag as the caller sees it. Name and CustomPrompt are nil for one that may not read.
 type Tag struct {
+	Holding
+
 	ID                       int64
 	Name                     *string
 	Color                    string
@@ -37,86 +39,144 @@ type Tag struct {
 // TagEdit is what becomes of a tag.
 type TagEdit struct {
 	Preset
+	HoldingEdit
 	ProtectFromDeletion Edit[bool]
 }
 
-// Tags lists the caller's tags by name; there are so few that they need no pages. A name that is not "" keeps those
-// that are called so, in any case.
+// Tags lists the caller's own tags by name, then those of its organization; there are so few that they need no pages. A
+// name that is not "" keeps those that are called so, in any case.
 func (s *Recordings) Tags(ctx context.Context, p auth.Principal, name string) ([]Tag, error) {
+	db := s.db.Read.WithContext(ctx)
 	var rows []models.Tag
-	if err := s.db.Read.WithContext(ctx).Where("user_id = ?", p.UserID()).Order("id").Limit(maxBelongings).Find(&rows).Error; err != nil {
+	if err := usable(db, p).Order("id").Limit(2 * maxBelongings).Find(&rows).Error; err != nil {
 		return nil, unavailable("list the tags", err)
 	}
 	// Sorted here: the databases sort names each by its own rules.
-	slices.SortStableFunc(rows, func(a, b models.Tag) int { return byName(a.Name, b.Name) })
-	tags := []Tag{}
-	for _, row := range rows {
-		if name == "" || strings.EqualFold(row.Name, name) {
-			tags = append(tags, tagOf(p, row))
-		}
+	slices.SortStableFunc(rows, func(a, b models.Tag) int {
+		return cmp.Or(ownFirst(a.OrganizationID, b.OrganizationID), byName(a.Name, b.Name))
+	})
+	if name != "" {
+		rows = slices.DeleteFunc(rows, func(row models.Tag) bool { return !strings.EqualFold(row.Name, name) })
+	}
+	tags, err := tagsOf(db, p, rows)
+	if err != nil {
+		return nil, unavailable("list the tags", err)
 	}
 	return tags, nil
 }
+
+// ownFirst orders what is the account's own before what its organization shares.
+func ownFirst(a, b *int64) int { return cmp.Compare(given(a), given(b)) }
 
 // byName orders names as people read them: the same letters in another case stand together.
 func byName(a, b string) int {
 	return cmp.Or(cmp.Compare(strings.ToLower(a), strings.ToLower(b)), cmp.Compare(a, b))
 }
 
-// CreateTag makes a tag. A name that the account has already is an invalid_parameter, as the contract has it.
+// CreateTag makes a tag, of the organization where a group is named. A name that is there already is an invalid_parameter,
+// as the contract has it.
 func (s *Recordings) CreateTag(ctx context.Context, p auth.Principal, edit TagEdit) (Tag, error) {
-	row := models.Tag{UserID: p.UserID(), CreatedAt: s.moment()}
-	if err := edit.write(&row); err != nil {
+	to, err := holderFor(p, edit.GroupID.Value)
+	if err != nil {
 		return Tag{}, err
 	}
-	err := s.db.Transaction(ctx, func(tx *gorm.DB) error {
-		if err := keepRoom(tx, &models.Tag{}, p.UserID(), "tags"); err != nil {
+	row := models.Tag{
+		OrganizationID: to.group(), UserID: p.UserID(), AutoShareOnApply: true, ShareWithGroupLead: true, CreatedAt: s.moment(),
+	}
+	if err := edit.write(to, &row); err != nil {
+		return Tag{}, err
+	}
+	var tag Tag
+	err = s.db.Transaction(ctx, func(tx *gorm.DB) error {
+		if err := to.lock(tx); err != nil {
 			return err
 		}
-		if err := freeName(tx, &models.Tag{}, row.UserID, 0, row.Name, problems.InvalidParameter); err != nil {
+		if err := keepRoom(tx, &models.Tag{}, to, "tags"); err != nil {
 			return err
 		}
-		return tx.Create(&row).Error
+		if err := freeName(tx, &models.Tag{}, to, 0, row.Name, problems.InvalidParameter); err != nil {
+			return err
+		}
+		if err := tx.Create(&row).Error; err != nil {
+			return fmt.Errorf("insert the tag: %w", err)
+		}
+		tag, err = tagOf(tx, p, row)
+		return err
 	})
 	if err != nil {
 		return Tag{}, unavailable("create the tag", err)
 	}
-	return tagOf(p, row), nil
+	return tag, nil
 }
 
-// UpdateTag changes a tag of the caller's own. A name that another of them has is a conflict.
+// UpdateTag changes a tag of the caller's own or of its organization, and moves it between the two. A name that another of
+// them has is a conflict. What is shared by it follows: in portions, and where that fails, asking again goes on from there.
 func (s *Recordings) UpdateTag(ctx context.Context, p auth.Principal, id int64, edit TagEdit) (Tag, error) {
-	var row models.Tag
-	err := s.db.Transaction(ctx, func(tx *gorm.DB) error {
-		if err := lockAccount(tx, p.UserID()); err != nil {
+	var tag Tag
+	write := func(tx *gorm.DB) error {
+		from, to, err := changing(tx, p, &models.Tag{}, id, edit.GroupID, noTag())
+		if err != nil {
 			return err
 		}
-		var err error
-		if row, err = lockTag(tx, p.UserID(), id); err != nil {
+		row, err := lockTag(tx, from, id)
+		if err != nil {
 			return err
 		}
-		if err := edit.write(&row); err != nil {
+		before := sharing{row.AutoShareOnApply, row.ShareWithGroupLead}
+		if err := edit.write(to, &row); err != nil {
 			return err
 		}
-		if err := freeName(tx, &models.Tag{}, row.UserID, row.ID, row.Name, problems.Conflict); err != nil {
+		if err := s.mayWiden(p, from, to, before, sharing{row.AutoShareOnApply, row.ShareWithGroupLead}); err != nil {
 			return err
 		}
-		return tx.Model(&row).Select("*").Omit("id", "user_id", "created_at").UpdateColumns(row).Error
-	})
-	if err != nil {
-		return Tag{}, unavailable("change the tag", err)
+		if err := settle(tx, &models.Tag{}, from, to, id, row.Name, "tags"); err != nil {
+			return err
+		}
+		if from != to {
+			row.OrganizationID, row.UserID = to.group(), p.UserID()
+		}
+		if err := tx.Model(&row).Select("*").Omit("id", "created_at").UpdateColumns(row).Error; err != nil {
+			return fmt.Errorf("update the row: %w", err)
+		}
+		tag, err = tagOf(tx, p, row)
+		return err
 	}
-	return tagOf(p, row), nil
+	var err error
+	if edit.GroupID.Given && given(edit.GroupID.Value) == 0 {
+		err = s.clearTag(ctx, p, id, edit.GroupID, othersThan(p), "change the tag", write)
+	} else if err = s.db.Transaction(ctx, write); err != nil {
+		err = unavailable("change the tag", err)
+	}
+	if err == nil && edit.HoldingEdit != (HoldingEdit{}) {
+		err = s.reshareTagged(ctx, p, id)
+	}
+	if err != nil {
+		return Tag{}, err
+	}
+	return tag, nil
 }
 
-// DeleteTag deletes a tag of the caller's own and takes it off every recording, which each thereby changes.
+// DeleteTag deletes a tag of the caller's own or of its organization, and takes it off every recording, which each thereby
+// changes.
 func (s *Recordings) DeleteTag(ctx context.Context, p auth.Principal, id int64) error {
+	return s.clearTag(ctx, p, id, Edit[int64]{}, everybodys, "delete the tag", func(tx *gorm.DB) error {
+		return tx.Delete(&models.Tag{}, id).Error
+	})
+}
+
+// clearTag takes a tag off the recordings of some, in portions, and does the rest once there are none any more.
+func (s *Recordings) clearTag(
+	ctx context.Context, p auth.Principal, id int64, group Edit[int64], whose owners, attempt string, rest func(tx *gorm.DB) error,
+) error {
 	done := int64(0) // by id: what was passed leaves dead entries in the index, which no portion need pass again
-	return s.inPortions(ctx, "delete the tag", func(tx *gorm.DB) (left bool, err error) {
+	return s.inPortions(ctx, attempt, func(tx *gorm.DB) (left bool, err error) {
+		from, _, err := changing(tx, p, &models.Tag{}, id, group, noTag())
+		if err != nil {
+			return false, err
+		}
 		var ids []int64
-		err = tx.Table("recording_tags").Joins("JOIN tags ON tags.id = recording_tags.tag_id").
-			Where("tag_id = ? AND recording_id > ? AND tags.user_id = ?", id, done, p.UserID()).
-			Order("recording_id").Limit(portion).Pluck("recording_id", &ids).Error
+		links := whose(tx.Model(&models.RecordingTag{}), "recording_tags.recording_id").Where("tag_id = ?", id).Session(&gorm.Session{})
+		err = links.Where("recording_id > ?", done).Order("recording_id").Limit(portion).Pluck("recording_id", &ids).Error
 		if err != nil {
 			return false, fmt.Errorf("find the recordings of the tag: %w", err)
 		}
@@ -129,14 +189,14 @@ func (s *Recordings) DeleteTag(ctx context.Context, p auth.Principal, id int64) 
 		}
 		done = 0
 		// Recordings are locked before tags by whoever locks both. What was tagged since is seen under the lock.
-		if _, err := lockTag(tx, p.UserID(), id); err != nil {
+		if _, err := lockTag(tx, from, id); err != nil {
 			return false, err
 		}
 		var more int64
-		if err := tx.Model(&models.RecordingTag{}).Where("tag_id = ?", id).Limit(1).Count(&more).Error; err != nil || more > 0 {
+		if err := links.Limit(1).Count(&more).Error; err != nil || more > 0 {
 			return true, err
 		}
-		return false, tx.Delete(&models.Tag{}, id).Error
+		return false, rest(tx)
 	})
 }
 
@@ -156,10 +216,14 @@ func (s *Recordings) untag(tx *gorm.DB, tagID int64, ids []int64) error {
 	if err := links.Delete(&models.RecordingTag{}).Error; err != nil {
 		return fmt.Errorf("take the tag off: %w", err)
 	}
-	return s.changedAll(tx, rows, nil, FieldTags)
+	if err := s.changedAll(tx, rows, nil, FieldTags); err != nil {
+		return err
+	}
+	return s.followShares(tx, rows)
 }
 
-func (e TagEdit) write(row *models.Tag) error {
+func (e TagEdit) write(to holder, row *models.Tag) error {
+	e.HoldingEdit.write(to, &row.AutoShareOnApply, &row.ShareWithGroupLead)
 	if e.ProtectFromDeletion.Given {
 		row.ProtectFromDeletion = given(e.ProtectFromDeletion.Value)
 	}
@@ -169,28 +233,52 @@ func (e TagEdit) write(row *models.Tag) error {
 	}, defaultTagColor)
 }
 
-// lockTag finds a tag of the account, which stays as it is until the transaction is over.
-func lockTag(tx *gorm.DB, userID, id int64) (models.Tag, error) {
+// lockTag finds a tag of the holder's, which stays as it is until the transaction is over.
+func lockTag(tx *gorm.DB, of holder, id int64) (models.Tag, error) {
 	var rows []models.Tag
-	if err := locking(tx).Where("id = ? AND user_id = ?", id, userID).Limit(1).Find(&rows).Error; err != nil {
+	if err := of.things(locking(tx)).Where("id = ?", id).Limit(1).Find(&rows).Error; err != nil {
 		return models.Tag{}, fmt.Errorf("find the tag: %w", err)
 	}
 	if len(rows) == 0 {
-		return models.Tag{}, problems.New(problems.NotFound, "There is no such tag.")
+		return models.Tag{}, noTag()
 	}
 	return rows[0], nil
 }
 
-func tagOf(p auth.Principal, row models.Tag) Tag {
-	tag := Tag{
-		ID: row.ID, Color: row.Color, DefaultLanguage: row.DefaultLanguage,
-		MinSpeakers: row.DefaultMinSpeakers, MaxSpeakers: row.DefaultMaxSpeakers,
-		ProtectFromDeletion: row.ProtectFromDeletion, CreatedAt: row.CreatedAt,
+func noTag() *problems.Error {
+	return problems.New(problems.NotFound, "There is no such tag.")
+}
+
+// tagsOf are the tags as the caller sees them.
+func tagsOf(db *gorm.DB, p auth.Principal, rows []models.Tag) ([]Tag, error) {
+	name := ""
+	if slices.ContainsFunc(rows, func(row models.Tag) bool { return row.OrganizationID != nil }) {
+		var err error
+		if name, err = groupName(db, p); err != nil {
+			return nil, err
+		}
 	}
-	if p.MayRead() {
-		tag.Name, tag.CustomPrompt = &row.Name, row.CustomPrompt
+	tags := make([]Tag, len(rows))
+	for i, row := range rows {
+		tags[i] = Tag{
+			Holding: holdingOf(p, row.OrganizationID, name, row.AutoShareOnApply, row.ShareWithGroupLead),
+			ID:      row.ID, Color: row.Color, DefaultLanguage: row.DefaultLanguage,
+			MinSpeakers: row.DefaultMinSpeakers, MaxSpeakers: row.DefaultMaxSpeakers,
+			ProtectFromDeletion: row.ProtectFromDeletion, CreatedAt: row.CreatedAt,
+		}
+		if p.MayRead() {
+			tags[i].Name, tags[i].CustomPrompt = &row.Name, row.CustomPrompt
+		}
 	}
-	return tag
+	return tags, nil
+}
+
+func tagOf(db *gorm.DB, p auth.Principal, row models.Tag) (Tag, error) {
+	tags, err := tagsOf(db, p, []models.Tag{row})
+	if err != nil {
+		return Tag{}, err
+	}
+	return tags[0], nil
 }
 
 // lockAccount makes changes of what one account may have only so many of, or only one of a name, wait for each other
@@ -200,33 +288,6 @@ func lockAccount(tx *gorm.DB, userID int64) error {
 	err := tx.Clauses(clause.Locking{Strength: "NO KEY UPDATE"}).Select("id").Take(&models.User{}, userID).Error
 	if err != nil {
 		return fmt.Errorf("lock the account: %w", err)
-	}
-	return nil
-}
-
-// keepRoom locks the account and refuses when it has as many of them as it may.
-func keepRoom(tx *gorm.DB, of any, userID int64, what string) error {
-	if err := lockAccount(tx, userID); err != nil {
-		return err
-	}
-	var count int64
-	if err := tx.Model(of).Where("user_id = ?", userID).Count(&count).Error; err != nil {
-		return fmt.Errorf("count the %s: %w", what, err)
-	}
-	if count >= maxBelongings {
-		return problems.New(problems.Conflict, "An account has at most %d %s.", maxBelongings, what)
-	}
-	return nil
-}
-
-// freeName refuses a name that another than the one with this id has; the account is locked.
-func freeName(tx *gorm.DB, of any, userID, id int64, name string, kind problems.Kind) error {
-	var taken int64
-	if err := tx.Model(of).Where("user_id = ? AND name = ? AND id <> ?", userID, name, id).Count(&taken).Error; err != nil {
-		return fmt.Errorf("look whether the name is taken: %w", err)
-	}
-	if taken > 0 {
-		return problems.New(kind, "name: there is one of this name already.")
 	}
 	return nil
 }

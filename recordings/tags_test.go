@@ -96,7 +96,6 @@ func TestTagsHaveBounds(t *testing.T) {
 		"default_min_speakers": {MinSpeakers: becomes(0)},
 		"default_max_speakers": {MaxSpeakers: becomes(101)},
 		"must not be above":    {MinSpeakers: becomes(3), MaxSpeakers: becomes(2)},
-		"group_id":             {GroupID: becomes(int64(1))},
 	} {
 		field = strings.TrimSpace(field)
 		_, err := r.recordings.CreateTag(ctx, r.owner, recordings.TagEdit{Preset: named(preset)})

@@ -11,6 +11,7 @@ import (
 	"github.com/stenometer/stenometer/llm"
 	"github.com/stenometer/stenometer/models"
 	"github.com/stenometer/stenometer/problems"
+	"github.com/stenometer/stenometer/settings"
 )
 
 // TextBounds is what bounds the work of text models. Every field is required.
@@ -60,10 +61,23 @@ func (s *Recordings) spokenIn(db *gorm.DB, row models.Recording) (spoken, error)
 	if s.Text != nil && s.Text.Describe().Embedded {
 		size, most = size*most, 1 // it reads the whole at once, and nothing is joined
 	}
+	within, cut := withinLimit(words.all, s.standing().TranscriptLengthLimit)
 	var beyond []llm.Passage
-	words.parts, beyond = split(words.all, size, most)
-	words.leftOut = leftOut(words.all, beyond)
+	words.parts, beyond = split(within, size, most)
+	words.leftOut = leftOut(words.all, append(beyond, cut...))
 	return words, nil
+}
+
+// withinLimit are the passages that a model may be given at all, and those that it may not.
+func withinLimit(all []llm.Passage, limit int) (within, beyond []llm.Passage) {
+	if limit == settings.Unlimited {
+		return all, nil
+	}
+	parts, beyond := split(all, limit, 1)
+	if len(parts) == 0 {
+		return nil, beyond
+	}
+	return parts[0], beyond
 }
 
 // saysEnough reports whether a text model has use for a transcript: for the text of a plain one, else for its segments.

@@ -12,9 +12,9 @@ import (
 // maxTextBytes bounds the notes and the summary of a recording, each.
 const maxTextBytes = 1 << 20
 
-// Show gives a recording of the caller's own without what belongs to it.
+// Show gives a recording that the caller may see without what belongs to it.
 func (s *Recordings) Show(ctx context.Context, p auth.Principal, id int64) (Recording, error) {
-	row, err := s.owned(s.db.Read.WithContext(ctx), p, id)
+	row, err := s.visible(s.db.Read.WithContext(ctx), p, id)
 	if err != nil {
 		return Recording{}, err
 	}

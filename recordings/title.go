@@ -29,11 +29,11 @@ type Titled struct {
 	Detail
 }
 
-// RegenerateTitle has a model name a recording of the caller's own, whoever named it before. The model is asked while
+// RegenerateTitle has a model name a recording that the caller may change, whoever named it before. The model is asked while
 // the caller waits.
 func (s *Recordings) RegenerateTitle(ctx context.Context, p auth.Principal, purse budgets.Purse, id int64) (Titled, error) {
 	db := s.db.Read.WithContext(ctx)
-	row, err := s.owned(db, p, id)
+	row, err := s.editable(db, p, id)
 	if err != nil {
 		return Titled{}, err
 	}
@@ -52,7 +52,7 @@ func (s *Recordings) RegenerateTitle(ctx context.Context, p auth.Principal, purs
 	if err != nil {
 		return Titled{}, modelProblem("find a title", err)
 	}
-	_, err = s.change(ctx, p, id, nil, "store the title", func(tx *gorm.DB, row *models.Recording) ([]Field, error) {
+	err = s.change(ctx, p, id, nil, "store the title", func(tx *gorm.DB, row *models.Recording) ([]Field, error) {
 		return retitle(tx, row, title)
 	})
 	if err != nil {
@@ -82,7 +82,7 @@ func (s *Recordings) titleFor(ctx context.Context, purse budgets.Purse, row mode
 	answer, err := s.Text.Ask(ctx, purse, llm.Request{
 		Operation: budgets.Titling, MaxTokens: s.TextBounds.TitleTokens, Temperature: titleTemperature,
 		Messages: prompts.Title(prompts.TitleInput{
-			When: at.when(row), Language: given(at.user.OutputLanguage),
+			When: at.when(row), Language: given(at.user.OutputLanguage), Vocabulary: s.vocabulary(at.spoken.Words),
 			Transcript: prompts.Transcript(words.parts[0], false, false),
 		}),
 		Material: llm.Material{Passages: words.parts[0]},

@@ -13,8 +13,11 @@ import (
 // Reason is why a recording is gone for somebody.
 type Reason string
 
-// ReasonDeleted is the one reason of this release: somebody who may has deleted it.
-const ReasonDeleted Reason = "deleted"
+// The reasons of this release: somebody who may has deleted it, or it is shared with the account no more.
+const (
+	ReasonDeleted       Reason = "deleted"
+	ReasonAccessRevoked Reason = "access_revoked"
+)
 
 // The marks of the feed.
 const (
@@ -22,15 +25,41 @@ const (
 	markPruned  = "pruned"
 )
 
-// bury tells those who follow the feed that the recording is gone. Every deletion calls it, in its own transaction:
-// without it followers keep the recording for ever. The moment it returns is after all that was seen of the recording.
+// bury tells those who follow the feed that the recording is gone: its owner and with whom it is shared. Every deletion
+// calls it, in its own transaction and before the row goes, which takes the shares with it: without it followers keep the
+// recording for ever. The moment it returns is after all that was seen of the recording.
 func (s *Recordings) bury(tx *gorm.DB, row models.Recording, reason Reason) (time.Time, error) {
 	at := later(row.UpdatedAt, s.moment())
 	tombstone := models.RecordingTombstone{UserID: row.UserID, RecordingID: row.ID, Reason: string(reason), DeletedAt: at}
 	if err := tx.Create(&tombstone).Error; err != nil {
 		return at, fmt.Errorf("write the tombstone: %w", err)
 	}
-	return at, nil
+	shares, err := sharesOf(tx, row.ID)
+	if err != nil {
+		return at, err
+	}
+	people := make([]int64, len(shares))
+	for i, share := range shares {
+		people[i] = share.UserID
+	}
+	return at, tell(tx, row.ID, people, reason, at)
+}
+
+// tell writes tombstones for people with whom a recording was shared.
+func tell(tx *gorm.DB, recordingID int64, people []int64, reason Reason, at time.Time) error {
+	if len(people) == 0 {
+		return nil
+	}
+	tombstones := make([]models.RecordingTombstone, len(people))
+	for i, userID := range people {
+		tombstones[i] = models.RecordingTombstone{
+			UserID: userID, RecordingID: recordingID, Reason: string(reason), Shared: true, DeletedAt: at,
+		}
+	}
+	if err := tx.CreateInBatches(&tombstones, sharesAtOne).Error; err != nil {
+		return fmt.Errorf("write the tombstones of shares: %w", err)
+	}
+	return nil
 }
 
 // pruneBatch is how many tombstones one transaction forgets: on SQLite every writer waits for it.

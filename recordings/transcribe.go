@@ -16,8 +16,9 @@ import (
 	"github.com/stenometer/stenometer/problems"
 )
 
-// Transcribe queues a new transcription of a recording of the caller's own and gives the job's id. Hints that are
-// given replace the recording's; the present transcript, summary and events are gone at once, as the contract has it.
+// Transcribe queues a new transcription of a recording that the caller may change and gives the job's id. Hints that are
+// given replace the recording's; the present transcript, summary and events are gone at once, as the contract has it, but
+// for a summary that is approved, and its events.
 // The request was charged by the guard, so that the job charges nothing. A recording that waits or is worked on is an
 // invalid_state, one without audio not_found; one for which the budget has no room is budget_exceeded, and nothing is
 // changed.
@@ -25,6 +26,9 @@ func (s *Recordings) Transcribe(
 	ctx context.Context, p auth.Principal, purse budgets.Purse, id int64, hints Hints,
 ) (jobID int64, err error) {
 	hints, err = hints.check()
+	if err == nil {
+		err = s.mayName(hints)
+	}
 	if err != nil {
 		return 0, err
 	}
@@ -36,7 +40,7 @@ func (s *Recordings) Transcribe(
 	}
 	err = s.db.Transaction(ctx, func(tx *gorm.DB) error {
 		// Locked, lest the audio be removed between the look at it and the job for it.
-		row, err := s.owned(locking(tx), p, id)
+		row, err := s.editable(locking(tx), p, id)
 		if err != nil {
 			return err
 		}
@@ -46,7 +50,7 @@ func (s *Recordings) Transcribe(
 		if err := s.requeue(tx, &row, hints); err != nil {
 			return err
 		}
-		if err := s.enqueue(ctx, tx, &row, purse.TokenID()); err != nil {
+		if err := s.enqueue(ctx, tx, &row, asker{p.UserID(), purse.TokenID()}); err != nil {
 			return err
 		}
 		jobID = row.JobID
@@ -73,7 +77,7 @@ func (s *Recordings) affords(ctx context.Context, p auth.Principal, purse budget
 // transcription is what a new transcription can use. It is known of a recording that rests, has its audio and was
 // measured.
 func (s *Recordings) transcription(ctx context.Context, p auth.Principal, id int64, hints Hints) (work budgets.Work, known bool, err error) {
-	row, err := s.owned(s.db.Read.WithContext(ctx), p, id)
+	row, err := s.editable(s.db.Read.WithContext(ctx), p, id)
 	if err != nil {
 		return budgets.Work{}, false, err
 	}
@@ -86,29 +90,35 @@ func (s *Recordings) transcription(ctx context.Context, p auth.Principal, id int
 		return budgets.Work{}, false, unavailable("read the tags and the folder", err)
 	}
 	length := time.Duration(math.Round(*row.AudioDuration * float64(time.Second)))
-	return s.Transcriber.Priced(length, requestOf(withDefaults(row, at.tags, at.folder))), true, nil
+	return s.Transcriber.Priced(length, requestOf(s.byDefault(withDefaults(row, at.tags, at.folder)))), true, nil
 }
 
 // requeue moves the row to QUEUED if it rests, whoever else tries the same, and takes its old results away.
 func (s *Recordings) requeue(tx *gorm.DB, row *models.Recording, hints Hints) error {
 	applyHints(row, hints)
+	columns := map[string]any{
+		"status": StatusQueued, "work_token": "", "ai_charged": true,
+		"error_message": nil, "error_code": nil, "completed_at": nil,
+		"processing_seconds": nil, "transcription_duration_seconds": nil,
+		"language": row.Language, "hotwords": row.Hotwords, "initial_prompt": row.InitialPrompt, "model": row.Model,
+		"min_speakers": row.MinSpeakers, "max_speakers": row.MaxSpeakers,
+		"updated_at": later(row.UpdatedAt, s.moment()),
+	}
+	results := []any{&models.Transcript{}}
+	if !approved(*row) { // what was approved stays, and the events that came with it
+		columns["summary"], columns["summarization_duration_seconds"] = nil, nil
+		results = append(results, &models.RecordingEvent{})
+	}
 	moved := tx.Model(&models.Recording{}).
 		Where("id = ? AND status IN ?", row.ID, []string{StatusCompleted, StatusFailed}).
-		UpdateColumns(map[string]any{
-			"status": StatusQueued, "work_token": "", "ai_charged": true,
-			"error_message": nil, "error_code": nil, "summary": nil, "completed_at": nil,
-			"processing_seconds": nil, "transcription_duration_seconds": nil, "summarization_duration_seconds": nil,
-			"language": row.Language, "hotwords": row.Hotwords, "initial_prompt": row.InitialPrompt, "model": row.Model,
-			"min_speakers": row.MinSpeakers, "max_speakers": row.MaxSpeakers,
-			"updated_at": later(row.UpdatedAt, s.moment()),
-		})
+		UpdateColumns(columns)
 	if moved.Error != nil {
 		return fmt.Errorf("queue the recording: %w", moved.Error)
 	}
 	if moved.RowsAffected == 0 {
 		return problems.New(problems.InvalidState, "The recording is already being processed.")
 	}
-	for _, result := range []any{&models.Transcript{}, &models.RecordingEvent{}} {
+	for _, result := range results {
 		if err := tx.Where("recording_id = ?", row.ID).Delete(result).Error; err != nil {
 			return fmt.Errorf("remove the old results: %w", err)
 		}

@@ -63,10 +63,10 @@ type Window struct {
 	Max int
 }
 
-// Transcript finds the transcript of a recording that p owns. A recording that has none yet is not_found, like
+// Transcript finds the transcript of a recording that p may see. A recording that has none yet is not_found, like
 // one that p may not see.
 func (s *Recordings) Transcript(ctx context.Context, p auth.Principal, id int64) (Transcript, error) {
-	row, err := s.owned(s.db.Read.WithContext(ctx), p, id)
+	row, err := s.visible(s.db.Read.WithContext(ctx), p, id)
 	if err != nil {
 		return Transcript{}, err
 	}
@@ -76,6 +76,11 @@ func (s *Recordings) Transcript(ctx context.Context, p auth.Principal, id int64)
 	}
 	if !found {
 		return Transcript{}, problems.New(problems.NotFound, "The recording has no transcript yet.")
+	}
+	if row.UserID != p.UserID() {
+		for i := range transcript.Segments {
+			transcript.Segments[i].SpeakerID = nil // whom the owner knows is the owner's
+		}
 	}
 	return transcript, nil
 }

@@ -47,7 +47,7 @@ func (s *Recordings) Upload(ctx context.Context, p auth.Principal, body io.Reade
 		}
 		// With a key the earlier upload's recording may be the answer, whatever has become of its tags since.
 		if said.key == "" {
-			if err := s.placeable(ctx, p, said.wanted); err != nil {
+			if err := s.takeable(ctx, p, said); err != nil {
 				return err
 			}
 		}
@@ -96,7 +96,7 @@ func (s *Recordings) accept(
 			return accepted, false, err
 		}
 	}
-	if err := s.placeable(ctx, p, said.wanted); err != nil {
+	if err := s.takeable(ctx, p, said); err != nil {
 		return Uploaded{}, false, err
 	}
 	info, err := s.Media.Probe(ctx, file.path)
@@ -114,7 +114,7 @@ func (s *Recordings) accept(
 		if err := s.bind(tx, &row, said.key, fingerprint(file)); err != nil {
 			return err
 		}
-		refs, err := s.storeRefs(tx, &row, said.refs)
+		refs, err := s.storeRefs(tx, p, &row, said.refs)
 		if err != nil {
 			return err
 		}
@@ -197,7 +197,7 @@ func applyHints(row *models.Recording, hints Hints) {
 func (s *Recordings) insert(
 	ctx context.Context, tx *gorm.DB, p auth.Principal, row *models.Recording, asked wanted, accepted *Uploaded,
 ) error {
-	at, err := locate(tx, row.UserID, asked)
+	at, err := locate(tx, p, asked)
 	if err != nil {
 		return err
 	}
@@ -210,7 +210,7 @@ func (s *Recordings) insert(
 	if err := tx.Create(row).Error; err != nil {
 		return fmt.Errorf("insert the recording: %w", err)
 	}
-	if err := s.enqueue(ctx, tx, row, p.TokenID()); err != nil {
+	if err := s.enqueue(ctx, tx, row, askerOf(p)); err != nil {
 		return err
 	}
 	err = webhooks.Announce(tx, webhooks.Event{
@@ -224,7 +224,11 @@ func (s *Recordings) insert(
 	if err != nil {
 		return err
 	}
-	accepted.Recording = view(p, withDefaults(*row, at.tags, at.folder))
+	heard, err := s.heardAs(tx, *row, at)
+	if err != nil {
+		return err
+	}
+	accepted.Recording = view(p, heard)
 	if err := at.put(tx, p, row.ID, accepted); err != nil {
 		return err
 	}
@@ -238,8 +242,8 @@ func (s *Recordings) insert(
 }
 
 // enqueue gives the recording its transcription job.
-func (s *Recordings) enqueue(ctx context.Context, tx *gorm.DB, row *models.Recording, tokenID int64) error {
-	id, err := s.Queue.Enqueue(ctx, tx, TranscribeArgs{RecordingID: row.ID, TokenID: tokenID}, nil)
+func (s *Recordings) enqueue(ctx context.Context, tx *gorm.DB, row *models.Recording, by asker) error {
+	id, err := s.Queue.Enqueue(ctx, tx, TranscribeArgs{RecordingID: row.ID, TokenID: by.tokenID, UserID: by.userID}, nil)
 	if err != nil {
 		return fmt.Errorf("enqueue the transcription: %w", err)
 	}

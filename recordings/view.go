@@ -17,6 +17,8 @@ type Recording struct {
 	Participants         *string
 	Notes                *string
 	Summary              *string
+	SummaryApprovedAt    *time.Time
+	SummaryApprovedBy    *int64
 	OriginalFilename     *string
 	Hotwords             *string
 	InitialPrompt        *string
@@ -44,6 +46,9 @@ type Recording struct {
 	CompletedAt          *time.Time
 	CreatedAt            time.Time
 	UpdatedAt            time.Time
+	// Owner and Share are of another's recording, in lists.
+	Owner *Owner
+	Share *SharedWithCaller
 }
 
 // view shows a row to p.
@@ -54,6 +59,7 @@ func view(p auth.Principal, row models.Recording) Recording {
 		AudioAvailable: row.AudioDeletedAt == nil, AudioDeletedAt: row.AudioDeletedAt, AudioDuration: row.AudioDuration,
 		MeetingDate: row.MeetingDate, IsInbox: row.IsInbox, IsHighlighted: row.IsHighlighted, IsArchived: row.IsArchived,
 		FolderID:          row.FolderID,
+		SummaryApprovedAt: row.SummaryApprovedAt, SummaryApprovedBy: row.SummaryApprovedBy,
 		ProcessingSeconds: row.ProcessingSeconds, TranscriptionSeconds: row.TranscriptionDurationSeconds,
 		SummarizationSeconds: row.SummarizationDurationSeconds,
 		CompletedAt:          row.CompletedAt, CreatedAt: row.CreatedAt, UpdatedAt: row.UpdatedAt,
@@ -84,8 +90,12 @@ type Copy struct {
 // maxCopies bounds the copies that an answer lists.
 const maxCopies = 100
 
-// copies lists the account's recordings of the same bytes, the oldest first; none when there is only the one.
+// copies lists the account's recordings of the same bytes, the oldest first; none when there is only the one, and none of
+// another's recording.
 func copies(db *gorm.DB, p auth.Principal, row models.Recording) ([]Copy, error) {
+	if row.UserID != p.UserID() {
+		return nil, nil
+	}
 	var rows []models.Recording
 	err := db.Select("id", "title", "created_at").
 		Where("user_id = ? AND sha256 = ?", row.UserID, row.SHA256).Order("id").Limit(maxCopies).Find(&rows).Error

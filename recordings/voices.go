@@ -31,10 +31,10 @@ type Voices struct {
 	UpdatedAt time.Time
 }
 
-// Voices lists who speaks in a recording of the caller's own: nobody in a plain transcript, or before there is one.
+// Voices lists who speaks in a recording that the caller may see: nobody in a plain transcript, or before there is one.
 func (s *Recordings) Voices(ctx context.Context, p auth.Principal, id int64) (Voices, error) {
 	db := s.db.Read.WithContext(ctx)
-	row, err := s.owned(db, p, id)
+	row, err := s.visible(db, p, id)
 	if err != nil {
 		return Voices{}, err
 	}
@@ -70,7 +70,10 @@ func (s *Recordings) Voices(ctx context.Context, p auth.Principal, id int64) (Vo
 		voice := &voices.List[i]
 		voice.Segments += part.Segments
 		if speakerID != nil {
-			voice.Name, voice.SpeakerID, voice.Email = name, speakerID, saved[*speakerID].Email
+			voice.Name = name
+			if row.UserID == p.UserID() { // the saved speaker and the address are the owner's alone
+				voice.SpeakerID, voice.Email = speakerID, saved[*speakerID].Email
+			}
 		}
 	}
 	return voices, nil

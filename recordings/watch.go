@@ -2,10 +2,13 @@ package recordings
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"sync"
 	"time"
 
 	"github.com/riverqueue/river"
+	"gorm.io/gorm"
 
 	"github.com/stenometer/stenometer/jobs"
 	"github.com/stenometer/stenometer/models"
@@ -66,9 +69,9 @@ func (h *held) release(ctx context.Context) {
 	}
 }
 
-// watch keeps the slot and cancels the work, with errNotWanted as its cause, once the recording is gone or another
-// worker has claimed it. stop ends the watching and waits for it.
-func (s *Recordings) watch(ctx context.Context, slot *held, id int64, token string) (working context.Context, stop func()) {
+// watch keeps the slot and cancels the work, with the reason as its cause, once the recording is gone, another worker has
+// claimed it, or the account is disabled whose it is or who asked for it. stop ends the watching and waits for it.
+func (s *Recordings) watch(ctx context.Context, slot *held, row models.Recording, by asker, token string) (working context.Context, stop func()) {
 	working, cancel := context.WithCancelCause(ctx)
 	ticker := time.NewTicker(s.WatchEvery)
 	done := make(chan struct{})
@@ -82,8 +85,9 @@ func (s *Recordings) watch(ctx context.Context, slot *held, id int64, token stri
 			case <-ticker.C:
 			}
 			slot.renew(working)
-			if wanted, err := s.stillWanted(working, id, token); err == nil && !wanted {
-				cancel(errNotWanted)
+			// A database that does not answer ends nothing: the work may have been paid for.
+			if err := s.stillWanted(working, row, by, token); errors.Is(err, errNotWanted) || errors.Is(err, errAccountDisabled) {
+				cancel(err)
 				return
 			}
 		}
@@ -94,10 +98,45 @@ func (s *Recordings) watch(ctx context.Context, slot *held, id int64, token stri
 	}
 }
 
-// stillWanted reports whether the recording is there and this worker's.
-func (s *Recordings) stillWanted(ctx context.Context, id int64, token string) (bool, error) {
-	var count int64
-	err := s.db.Read.WithContext(ctx).Model(&models.Recording{}).
-		Where("id = ? AND work_token = ?", id, token).Count(&count).Error
-	return count == 1, err
+// stillWanted is errNotWanted unless the recording is there and this worker's, and errAccountDisabled where an account that
+// it is for is disabled or gone.
+func (s *Recordings) stillWanted(ctx context.Context, row models.Recording, by asker, token string) error {
+	var enabled []models.User
+	err := s.db.Read.WithContext(ctx).Select("users.id").Joins("JOIN recordings ON recordings.id = ? AND recordings.work_token = ?", row.ID, token).
+		Where("users.disabled_at IS NULL AND users.id IN ?", []int64{row.UserID, by.account(row)}).Find(&enabled).Error
+	if err != nil {
+		return fmt.Errorf("ask whether the work is wanted: %w", err)
+	}
+	wanted := 1
+	if by.account(row) != row.UserID {
+		wanted = 2
+	}
+	if len(enabled) == wanted {
+		return nil
+	}
+	return s.whyNotWanted(ctx, row, token)
+}
+
+func (s *Recordings) whyNotWanted(ctx context.Context, row models.Recording, token string) error {
+	var mine int64
+	err := s.db.Read.WithContext(ctx).Model(&models.Recording{}).Where("id = ? AND work_token = ?", row.ID, token).Count(&mine).Error
+	switch {
+	case err != nil:
+		return fmt.Errorf("ask why the work is not wanted: %w", err)
+	case mine == 0:
+		return errNotWanted
+	}
+	return errAccountDisabled
+}
+
+// mayWork refuses work for an account that is disabled or gone.
+func (s *Recordings) mayWork(ctx context.Context, userID int64) error {
+	account, err := accountOf(s.db.Read.WithContext(ctx), userID)
+	if errors.Is(err, gorm.ErrRecordNotFound) || err == nil && account.DisabledAt != nil {
+		return river.JobCancel(errAccountDisabled)
+	}
+	if err != nil {
+		return s.later(ctx, "find the account of the recording", err)
+	}
+	return nil
 }

@@ -35,6 +35,8 @@ func reason(err error) (code, message string) {
 		return string(failure.Kind), failure.Error()
 	case problems.Is(err, problems.BudgetExceeded):
 		return problems.BudgetExceeded.Code(), problems.Of(err).Message
+	case errors.Is(err, errAccountDisabled):
+		return disabledReason()
 	case errors.Is(err, errAudioGone):
 		return "audio_missing", "The audio is not in the file storage any more."
 	case errors.Is(err, media.ErrTooLong):
@@ -49,6 +51,11 @@ func reason(err error) (code, message string) {
 		return "timeout", "The transcription took longer than the server allows."
 	}
 	return "internal", "The transcription failed on the server; its log has the reason."
+}
+
+// disabledReason is told whatever was to be made of the recording.
+func disabledReason() (code, message string) {
+	return "account_disabled", "The account was disabled while this was waited for; it can be started again once the account is enabled."
 }
 
 // requestOf is what the engine is asked for a recording.

@@ -10,7 +10,6 @@ import (
 	"github.com/riverqueue/river"
 	"gorm.io/gorm"
 
-	"github.com/stenometer/stenometer/budgets"
 	"github.com/stenometer/stenometer/jobs"
 	"github.com/stenometer/stenometer/media"
 	"github.com/stenometer/stenometer/models"
@@ -23,6 +22,8 @@ type TranscribeArgs struct {
 	RecordingID int64 `json:"recording_id"`
 	// TokenID is the credential that asked for it, 0 for none: the ledger tells it.
 	TokenID int64 `json:"token_id,omitempty"`
+	// UserID is the account that asked for it, 0 for the recording's: it pays.
+	UserID int64 `json:"user_id,omitempty"`
 }
 
 // Kind names the job.
@@ -41,6 +42,9 @@ const providerPatience = 24 * time.Hour
 // errNotWanted ends work early: the recording is gone, or another worker has it.
 var errNotWanted = errors.New("the work is not wanted any more")
 
+// errAccountDisabled ends work for an account that was disabled: the recording fails by it, and can be started again.
+var errAccountDisabled = errors.New("the account of the recording is disabled")
+
 var _ jobs.GivesUp[TranscribeArgs] = (*Transcription)(nil)
 
 // RegisterWorkers tells the queue who works the jobs of recordings.
@@ -48,6 +52,7 @@ func RegisterWorkers(queue *jobs.Jobs, s *Recordings) {
 	jobs.Register(queue, &Transcription{service: s})
 	jobs.Register(queue, &Summarization{service: s})
 	jobs.Register(queue, &Eraser{service: s})
+	jobs.Register(queue, &AccountEraser{service: s})
 	jobs.Register(queue, &Spreader{service: s})
 }
 
@@ -66,8 +71,8 @@ func (w *Transcription) Timeout(*river.Job[TranscribeArgs]) time.Duration {
 // organization's slots and for room in the AI limits without ever failing by them; it holds the slot while it
 // works and gives it back whatever happens.
 func (w *Transcription) Work(ctx context.Context, job *river.Job[TranscribeArgs]) error {
-	s := w.service
-	row, slot, token, err := s.begin(ctx, job.Args.RecordingID, job.ID, s.claim)
+	s, by := w.service, asker{job.Args.UserID, job.Args.TokenID}
+	row, slot, token, err := s.begin(ctx, job.Args.RecordingID, job.ID, by, s.claim)
 	if errors.Is(err, errNotWanted) {
 		return nil
 	}
@@ -76,15 +81,17 @@ func (w *Transcription) Work(ctx context.Context, job *river.Job[TranscribeArgs]
 	}
 	defer slot.release(ctx)
 	began := s.Now()
-	working, stop := s.watch(ctx, slot, row.ID, token)
-	result, err := s.transcribe(working, s.purseFor(row, job.Args.TokenID), &row, token)
+	working, stop := s.watch(ctx, slot, row, by, token)
+	result, err := s.transcribe(working, s.purseFor(row, by), &row, token)
 	stop()
 	if err == nil {
-		err = s.finish(ctx, row, job.Args.TokenID, token, began, result)
+		err = s.finish(ctx, row, by, token, began, result)
 	}
 	switch {
-	case errors.Is(err, errNotWanted), errors.Is(context.Cause(working), errNotWanted):
+	case err == nil, errors.Is(err, errNotWanted), errors.Is(context.Cause(working), errNotWanted):
 		return nil
+	case errors.Is(context.Cause(working), errAccountDisabled):
+		return river.JobCancel(errAccountDisabled)
 	case errors.Is(err, media.ErrBusy):
 		return river.JobSnooze(storageWait) // the machine's fault, not the recording's
 	case permanent(err):
@@ -106,15 +113,18 @@ func (w *Transcription) GaveUp(ctx context.Context, job *river.Job[TranscribeArg
 // begin finds the recording whose present job this is, waits for one of the organization's slots and for room in the AI
 // limits, and claims it. The slot is the caller's to release.
 func (s *Recordings) begin(
-	ctx context.Context, id, jobID int64, claim func(context.Context, *models.Recording) (string, error),
+	ctx context.Context, id, jobID int64, by asker, claim func(context.Context, *models.Recording) (string, error),
 ) (row models.Recording, slot *held, token string, err error) {
 	if row, err = s.waiting(ctx, id, jobID); err != nil {
+		return row, nil, "", err
+	}
+	if err = s.mayAsk(ctx, row, by); err != nil {
 		return row, nil, "", err
 	}
 	if slot, err = s.takeSlot(ctx, row); err != nil {
 		return row, nil, "", err
 	}
-	if err = s.charge(ctx, row); err == nil {
+	if err = s.charge(ctx, row, by); err == nil {
 		token, err = claim(ctx, &row)
 	}
 	if err != nil {
@@ -122,11 +132,6 @@ func (s *Recordings) begin(
 		return row, nil, "", err
 	}
 	return row, slot, token, nil
-}
-
-// purseFor pays for the work of a job, in the name of the credential that asked for it.
-func (s *Recordings) purseFor(row models.Recording, tokenID int64) budgets.Purse {
-	return s.Purses.Of(budgets.Payer{OrganizationID: row.OrganizationID, UserID: row.UserID, TokenID: tokenID, RecordingID: row.ID})
 }
 
 // waiting finds the recording whose present job this is.
@@ -150,11 +155,11 @@ func unfinished() []string {
 
 // charge takes one unit of the AI limits for work that no request was charged for. The claim that
 // follows notes it, so that no later attempt charges again.
-func (s *Recordings) charge(ctx context.Context, row models.Recording) error {
+func (s *Recordings) charge(ctx context.Context, row models.Recording, by asker) error {
 	if row.AICharged {
 		return nil
 	}
-	wait, err := s.Allowance.ChargeWork(ctx, row.UserID, row.OrganizationID)
+	wait, err := s.Allowance.ChargeWork(ctx, by.account(row), row.OrganizationID)
 	if err != nil {
 		s.Logger.WarnContext(ctx, "the AI limits could not be asked for a job; it waits", "recording", row.ID, "error", err.Error())
 		return river.JobSnooze(storageWait)

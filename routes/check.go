@@ -12,7 +12,7 @@ import (
 
 // prefixes are where the rows of a door may live. A token works on the API and nowhere else.
 var prefixes = map[Door][]string{
-	DoorPublic:  {"/healthz", "/readyz", "/api/", "/share/"},
+	DoorPublic:  {"/", "/healthz", "/readyz", "/api/", "/share/", "/assets/", "/sign-in", "/reset-password", "/invite"},
 	DoorToken:   {"/api/v1/", openAIPrefix},
 	DoorUpload:  {"/api/v1/"},
 	DoorPaid:    {"/api/v1/"},
@@ -54,6 +54,9 @@ func (t *Table) check(row Row) {
 	if (row.Administration || row.InstanceWide) && (row.Door != DoorToken || row.Category != auth.CategoryWrite) {
 		fail("a row of administration is a token row that is counted as writing")
 	}
+	if row.Administration != actionWord.MatchString(row.Action) {
+		fail("a row of administration, and no other, has an action such as user.disable")
+	}
 	if row.Needs != (auth.Verb{}) && len(row.Scopes) == 0 {
 		fail("only a row that asks for a scope can need a verb")
 	}
@@ -76,7 +79,7 @@ func (t *Table) check(row Row) {
 
 func underPrefix(row Row) bool {
 	for _, prefix := range prefixes[row.Door] {
-		if row.Path == prefix || (strings.HasSuffix(prefix, "/") && strings.HasPrefix(row.Path, prefix)) {
+		if row.Path == prefix || (prefix != "/" && strings.HasSuffix(prefix, "/") && strings.HasPrefix(row.Path, prefix)) {
 			return true
 		}
 	}
@@ -90,7 +93,7 @@ func (t *Table) checkPath(row Row, fail func(string)) {
 	literal := true
 	for i, part := range parts[1:] {
 		switch {
-		case part == "" || strings.Contains(part, "*"):
+		case part == "" && row.Path != "/" || strings.Contains(part, "*"):
 			fail("a path has no empty part and no wildcard")
 		case strings.HasPrefix(part, ":"):
 			if !noun.MatchString(part) || part == ":id" {

@@ -122,7 +122,7 @@ func (t *Table) row(door Door, method, path string, op Operation, opts []Option)
 	return Row{
 		Method: method, Path: path, Door: door, Operation: op, Body: spec.guard.Body,
 		Taken: t.stacked(spec.taken), LongAnswer: spec.longAnswer, AwaitsModel: spec.awaitsModel, AwaitsAgent: spec.awaitsAgent,
-		Price: spec.later.Price(), Later: spec.later != budgets.Deferred{}, Weighs: spec.weighs, Uncounted: spec.guard.Uncounted,
+		Price: spec.later.Price(), Later: spec.later != budgets.Deferred{}, Weighs: spec.weighs, Action: spec.action, Uncounted: spec.guard.Uncounted,
 	}, spec
 }
 

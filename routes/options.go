@@ -15,6 +15,7 @@ type rowSpec struct {
 	taken      []*limits.Plan
 	longAnswer bool
 	weighs     string
+	action     string
 
 	awaitsModel bool
 	awaitsAgent bool
@@ -60,16 +61,16 @@ func Needs(verb auth.Verb) Option {
 }
 
 // Administration is for rows of administrators: the caller's role must have the verb, and a token the mark besides its
-// scope.
-func Administration(verb auth.Verb) Option {
+// scope. The action is what the audit log calls the row, a stable word such as "user.disable".
+func Administration(verb auth.Verb, action string) Option {
 	needs := Needs(verb)
-	return func(s *rowSpec) { needs(s); s.guard.Administration = true }
+	return func(s *rowSpec) { needs(s); s.guard.Administration, s.action = true, action }
 }
 
 // InstanceWide is for rows of administration that are about more than one organization: they are for administrators of
 // the instance alone.
-func InstanceWide() Option {
-	administration := Administration(auth.AdministerMembers)
+func InstanceWide(action string) Option {
+	administration := Administration(auth.AdministerMembers, action)
 	return func(s *rowSpec) { administration(s); s.guard.InstanceWide = true }
 }
 

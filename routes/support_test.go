@@ -48,6 +48,7 @@ type plan struct {
 	declare             func(*routes.Table, *house)
 	keys                *idempotency.Keys
 	streams             *streams.Streams
+	auditor             routes.Auditor
 }
 
 type lockedBuffer struct {
@@ -105,7 +106,7 @@ func open(t testing.TB, p plan) *house {
 	h.table = routes.New(routes.Options{
 		Guard: h.guard, Bounds: routes.Bounds{Upload: 1 << 20}, Timeouts: p.timeouts, Origins: p.origins,
 		Metrics: noMetrics{}, Logger: slog.New(slog.NewJSONHandler(h.log, nil)), Now: time.Now, Keys: p.keys,
-		Purses: pursesFor(t), Streams: p.streams,
+		Purses: pursesFor(t), Streams: p.streams, Auditor: p.auditor,
 	})
 	if p.declare == nil {
 		p.declare = declareAll
@@ -146,8 +147,8 @@ func declareAll(t *routes.Table, h *house) {
 	t.Token("GET", "/api/v1/search", auth.Read, fine, said, routes.Limit(limits.Search))
 	t.Token("POST", "/api/v1/recordings/import", auth.Upload, fine, said, routes.Limit(limits.Import))
 	t.Token("POST", "/api/v1/recordings/record", auth.Upload, fine, said, routes.Limit(limits.Recorder))
-	t.Token("PUT", "/api/v1/admin/organizations/:organization/budget", auth.Settings, fine, said, routes.Administration(auth.ManageTeamBilling))
-	t.Token("GET", "/api/v1/admin/organizations", auth.Settings, fine, said, routes.InstanceWide())
+	t.Token("PUT", "/api/v1/admin/organizations/:organization/budget", auth.Settings, fine, said, routes.Administration(auth.ManageTeamBilling, "organization.budget"))
+	t.Token("GET", "/api/v1/admin/organizations", auth.Settings, fine, said, routes.InstanceWide("organization.list"))
 	t.Token("POST", "/api/v1/recordings/:recording/share", auth.Share, fine, said, routes.Needs(auth.Publish))
 	t.Account("GET", "/api/tokens", fine, said)
 	t.Account("POST", "/api/tokens", fine, said, routes.OwnLimit(limits.TokenCreate))

@@ -87,6 +87,8 @@ type Options struct {
 	Purses budgets.Purses
 	// Streams are those that Answer rows open; nil in tables of which no handler is called.
 	Streams *streams.Streams
+	// Auditor keeps what is done on rows of administration, which without one answer 500: nothing is done unseen.
+	Auditor Auditor
 	// Dry replaces each row's handler by one that answers 204 with X-Reached, behind the same guards: the probe
 	// walks such a table.
 	Dry bool
@@ -108,6 +110,8 @@ type Row struct {
 	Needs auth.Verb
 	// Administration rows let a token in only with the mark, InstanceWide ones administrators of the instance alone.
 	Administration, InstanceWide bool
+	// Action is what the audit log calls a row of administration; empty for others.
+	Action string
 	// Stack is every limit that the guard takes, in the order in which ties are settled.
 	Stack []auth.Stacked
 	// Taken are limits that the story takes itself, with their figures.
@@ -156,6 +160,7 @@ type Table struct {
 	keys     *idempotency.Keys
 	purses   budgets.Purses
 	streams  *streams.Streams
+	auditor  Auditor
 	dry      bool
 	leaveOut func(row Row, guard echo.MiddlewareFunc) echo.MiddlewareFunc
 
@@ -174,7 +179,7 @@ type Table struct {
 func New(o Options) *Table {
 	t := &Table{
 		echo: echo.New(), guard: o.Guard, metrics: o.Metrics, logger: o.Logger, now: o.Now,
-		cors: newCORS(o.Origins), keys: o.Keys, purses: o.Purses, streams: o.Streams, dry: o.Dry, leaveOut: o.leaveOut,
+		cors: newCORS(o.Origins), keys: o.Keys, purses: o.Purses, streams: o.Streams, auditor: o.Auditor, dry: o.Dry, leaveOut: o.leaveOut,
 		bounds: o.Bounds, timeouts: o.Timeouts.withDefaults(),
 		literal: make(map[string][]string), shapes: make(map[string]string), declared: make(map[string]bool),
 		quiet: make(map[string]bool),
@@ -237,7 +242,11 @@ func (t *Table) mount(row Row, guard echo.MiddlewareFunc, final echo.HandlerFunc
 	if t.leaveOut != nil {
 		guard = t.leaveOut(row, guard)
 	}
-	handler := t.entered(row, guard(final))
+	guarded := guard(final)
+	if row.Administration && !t.dry {
+		guarded = t.audited(row, guard, final)
+	}
+	handler := t.entered(row, guarded)
 	t.mounting = true
 	defer func() { t.mounting = false }()
 	t.echo.Add(row.Method, row.Path, handler)

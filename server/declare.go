@@ -6,6 +6,7 @@ import (
 	"github.com/stenometer/stenometer/api/openai"
 	"github.com/stenometer/stenometer/api/openapi"
 	v1 "github.com/stenometer/stenometer/api/v1"
+	"github.com/stenometer/stenometer/api/v1/admin"
 	"github.com/stenometer/stenometer/routes"
 	tokenhandlers "github.com/stenometer/stenometer/tokens/handlers"
 	"github.com/stenometer/stenometer/web"
@@ -17,6 +18,7 @@ type Parts struct {
 	Accounts *accounthandlers.Handlers
 	Tokens   *tokenhandlers.Handlers
 	V1       *v1.API
+	Admin    *admin.API
 	OpenAI   *openai.API
 	OpenAPI  *openapi.API
 	Web      *web.Pages
@@ -29,6 +31,7 @@ func Declare(t *routes.Table, parts Parts) {
 	parts.Accounts.Declare(t)
 	parts.Tokens.Declare(t)
 	parts.V1.Declare(t)
+	parts.Admin.Declare(t)
 	parts.OpenAI.Declare(t)
 	parts.OpenAPI.Declare(t)
 	parts.Web.Declare(t)

@@ -14,6 +14,7 @@ import (
 	"github.com/stenometer/stenometer/api/openai"
 	"github.com/stenometer/stenometer/api/openapi"
 	v1 "github.com/stenometer/stenometer/api/v1"
+	"github.com/stenometer/stenometer/api/v1/admin"
 	"github.com/stenometer/stenometer/auth"
 	"github.com/stenometer/stenometer/budgets"
 	"github.com/stenometer/stenometer/completions"
@@ -27,6 +28,7 @@ import (
 	"github.com/stenometer/stenometer/outbound"
 	"github.com/stenometer/stenometer/recordings"
 	"github.com/stenometer/stenometer/routes"
+	"github.com/stenometer/stenometer/settings"
 	"github.com/stenometer/stenometer/speech"
 	"github.com/stenometer/stenometer/streams"
 	"github.com/stenometer/stenometer/tokens"
@@ -45,8 +47,11 @@ const (
 
 	// keyMargin is how long a request with an idempotency key is believed to be worked on beyond the time of its handler.
 	keyMargin = 10 * time.Second
-	// watchEvery is how often a worker asks whether its work is still wanted: a deletion stops it within that.
-	watchEvery = time.Second
+	// issuerTimeout bounds one call to the issuer of OpenID Connect: a person waits for it.
+	issuerTimeout = 10 * time.Second
+	// watchEvery is how often a worker asks whether its work is still wanted: a deletion stops it within that, and so does
+	// the disabling of its account, which everything hears of within a second.
+	watchEvery = 300 * time.Millisecond
 	// workTimeout bounds one attempt at a transcription or a summary, however long the audio and slow the engine.
 	workTimeout = 12 * time.Hour
 )
@@ -78,8 +83,13 @@ func (s *Server) join() error {
 	}
 	s.figures = orgs.NewFigures(s.db, orgs.FiguresOptions{PollEvery: s.config.CredentialPoll, Logger: logger})
 	s.inForce = limits.NewInForce(figures(s.config), s.figures)
-	s.tokens = tokens.New(s.db, s.tokenOptions())
-	s.accounts = accounts.New(s.db, accountOptions(s.config, s.now, logger))
+	s.settings = settings.New(s.db, settings.Options{
+		MaxUploadMB: s.config.MaxUploadMB, MaxTranscriptChars: s.config.TextPartChars * s.config.TextMaxParts,
+		PollEvery: s.config.CredentialPoll, Now: s.now, Logger: logger,
+	})
+	if err := s.joinAccounts(); err != nil {
+		return err
+	}
 	s.keys = idempotency.New(s.db, idempotency.Options{
 		Life: s.config.KeyLife, Hold: s.config.HandlerTimeout + keyMargin, SweepEvery: time.Hour, Now: s.now, Logger: logger,
 	})
@@ -98,23 +108,24 @@ func (s *Server) join() error {
 	})
 	guard := auth.NewGuard(s.guardOptions(addresses))
 	options := tableOptions(s.config, guard, s.metrics, logger, s.now)
-	options.Keys, options.Purses, options.Streams = s.keys, s.budgets.Purses(), s.streams
+	options.Keys, options.Purses, options.Streams, options.Auditor = s.keys, s.budgets.Purses(), s.streams, s.audit
 	s.table = routes.New(options)
 	Declare(s.table, Parts{
 		Health:   &health.API{Ready: s.watch.report},
 		Accounts: accounthandlers.New(s.signInOptions(addresses)),
 		Tokens:   tokenhandlers.New(s.tokens),
 		V1: v1.New(v1.Options{
-			Recordings: s.recordings, Accounts: s.accounts, Budgets: s.budgets, Limits: guard, Addresses: addresses, PublicURL: s.config.PublicURL,
+			Recordings: s.recordings, Accounts: s.accounts, Organizations: orgs.NewOrganizations(s.db, s.now), Budgets: s.budgets, Limits: guard, Addresses: addresses, PublicURL: s.config.PublicURL,
 			Engine: engine.Describe(), Text: writer.Describe(), Version: s.program.Version, Now: s.now,
 		}),
+		Admin: admin.New(s.adminOptions()),
 		OpenAI: openai.New(openai.Options{
 			Recordings: s.recordings, Now: s.now, Completions: completions.New(completions.Options{
 				Text: text, Further: s.config.TextModelsAllowed, InputChars: s.config.MaxInputChars, Tokens: s.config.ChatMaxTokens,
 			}),
 		}),
 		OpenAPI: openapi.New(),
-		Web:     web.New(s.recordings),
+		Web:     web.New(web.Options{Recordings: s.recordings, Issuer: s.config.OIDCIssuer, Mail: s.config.SMTPURL.IsSet()}),
 	})
 	return nil
 }
@@ -199,12 +210,14 @@ func (s *Server) recordingOptions(toolbox *media.Media, transcriber *speech.Tran
 	return recordings.Options{
 		Files: s.files, LocalPath: s.localPath(), TempDir: s.temporary(), Free: freeSpace(s.config.DataDir),
 		Keys: s.keys, Queue: s.jobs, AutoSummaries: s.config.AutoSummaries, Purses: s.budgets.Purses(), Media: toolbox, Transcriber: transcriber, Text: text,
-		TextBounds:     s.textBounds(),
-		Inquiry:        inquiryOptions(s.config, text, s.now),
-		Slots:          jobs.NewSlots(s.counts, s.config.JobsMaxConcurrentPerOrg, slotLife),
-		Allowance:      jobs.NewAllowance(s.counts.For(limits.OnProcess), s.inForce),
-		SignAudio:      signedAudio(s.config, s.files),
-		PublicSharing:  s.config.PublicSharing && s.config.PublicURL != "",
+		TextBounds:      s.textBounds(),
+		Inquiry:         inquiryOptions(s.config, text, s.now),
+		Slots:           jobs.NewSlots(s.counts, s.config.JobsMaxConcurrentPerOrg, slotLife),
+		Allowance:       jobs.NewAllowance(s.counts.For(limits.OnProcess), s.inForce),
+		SignAudio:       signedAudio(s.config, s.files),
+		Standing:        s.settings.Values,
+		PublicSharing:   s.config.PublicSharing && s.config.PublicURL != "",
+		InternalSharing: s.config.InternalSharing, ShowUsernames: s.config.ShowUsernames,
 		MaxUploadBytes: int64(s.config.MaxUploadMB) << 20,
 		ReserveBytes:   int64(s.config.DiskReserveMB) << 20,
 		Transcribed:    s.metrics.Transcribed,
@@ -238,14 +251,14 @@ func (s *Server) guardOptions(addresses *auth.Addresses) auth.Options {
 	return auth.Options{
 		Tokens: s.tokens, Sessions: s.accounts, Limits: s.counts.For, InForce: s.inForce, Addresses: addresses,
 		AllowQueryToken: s.config.AllowQueryToken, TokensManageByToken: s.config.TokensManageByToken,
-		Metrics: s.metrics, Now: s.now,
+		Metrics: s.metrics, Logger: s.program.Logger, Now: s.now,
 	}
 }
 
-func (s *Server) signInOptions(addresses *auth.Addresses) accounthandlers.Options {
-	return accounthandlers.Options{
-		Accounts: s.accounts, Limits: s.counts.For(limits.OnWrite), LoginFailures: perMinute(loginFailuresPerMinute),
-		Addresses: addresses, SecureCookies: isHTTPS(s.config.PublicURL),
+func (s *Server) adminOptions() admin.Options {
+	return admin.Options{
+		Accounts: s.accounts, Tokens: s.tokens, Organizations: orgs.NewOrganizations(s.db, s.now), Figures: s.figures, InForce: s.inForce,
+		Budgets: s.budgets, Audit: s.audit, Jobs: s.jobs, Recordings: s.recordings, Settings: s.settings,
 	}
 }
 
@@ -268,7 +281,8 @@ func tokenOptions(cfg *config.Config, now func() time.Time) tokens.Options {
 func accountOptions(cfg *config.Config, now func() time.Time, logger *slog.Logger) accounts.Options {
 	return accounts.Options{
 		Registration:    accounts.Registration(cfg.Registration),
-		SessionLifetime: cfg.SessionLifetime, SessionIdle: cfg.SessionIdle, Now: now, Logger: logger,
+		SessionLifetime: cfg.SessionLifetime, SessionIdle: cfg.SessionIdle, ResetLife: cfg.PasswordResetLife,
+		SecretKey: cfg.SecretKey.Reveal(), PublicURL: cfg.PublicURL, Now: now, Logger: logger,
 	}
 }
 
@@ -279,9 +293,11 @@ func (s *Server) parts() []part {
 	}
 	return []part{
 		{"the figures' watch", s.figures.Start, func(context.Context) error { s.figures.Stop(); return nil }},
+		{"the settings' watch", s.settings.Start, func(context.Context) error { s.settings.Stop(); return nil }},
 		{"the credentials' watch", always(s.tokens.Start), s.tokens.Stop},
 		{"the sessions' sweep", always(s.accounts.Start), func(context.Context) error { s.accounts.Stop(); return nil }},
 		{"the idempotency keys' sweep", always(s.keys.Start), func(context.Context) error { s.keys.Stop(); return nil }},
+		{"the audit log's sweep", always(s.audit.Start), func(context.Context) error { s.audit.Stop(); return nil }},
 		{"the budgets' sweep", always(s.budgets.Start), func(context.Context) error { s.budgets.Stop(); return nil }},
 		{"the metrics", s.startMetrics, s.stopMetrics},
 		{"the job queue", s.jobs.Start, s.jobs.Stop},

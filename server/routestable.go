@@ -11,6 +11,7 @@ import (
 	"github.com/stenometer/stenometer/api/openai"
 	"github.com/stenometer/stenometer/api/openapi"
 	v1 "github.com/stenometer/stenometer/api/v1"
+	"github.com/stenometer/stenometer/api/v1/admin"
 	"github.com/stenometer/stenometer/auth"
 	"github.com/stenometer/stenometer/config"
 	"github.com/stenometer/stenometer/limits"
@@ -43,7 +44,7 @@ func table(cfg *config.Config, callers Callers, dry bool) *routes.Table {
 	logger := slog.New(slog.DiscardHandler)
 	guard := auth.NewGuard(auth.Options{
 		Tokens: callers.Tokens, Sessions: callers.Sessions, InForce: limits.NewInForce(callers.Figures, nil),
-		Limits: limits.Always(limits.NewMemory(time.Now)), Metrics: counted, Now: time.Now,
+		Limits: limits.Always(limits.NewMemory(time.Now)), Metrics: counted, Logger: logger, Now: time.Now,
 		Addresses:       auth.NewAddresses(auth.AddressOptions{Now: time.Now, Logger: logger}),
 		AllowQueryToken: cfg.AllowQueryToken, TokensManageByToken: cfg.TokensManageByToken,
 	})
@@ -56,9 +57,10 @@ func table(cfg *config.Config, callers Callers, dry bool) *routes.Table {
 		Accounts: accounthandlers.New(accounthandlers.Options{}),
 		Tokens:   tokenhandlers.New(nil),
 		V1:       v1.New(v1.Options{}),
+		Admin:    admin.New(admin.Options{}),
 		OpenAI:   openai.New(openai.Options{}),
 		OpenAPI:  openapi.New(),
-		Web:      web.New(nil),
+		Web:      web.New(web.Options{}),
 	})
 	return declared
 }

@@ -16,6 +16,7 @@ import (
 	"gocloud.dev/blob"
 
 	"github.com/stenometer/stenometer/accounts"
+	"github.com/stenometer/stenometer/audit"
 	"github.com/stenometer/stenometer/budgets"
 	"github.com/stenometer/stenometer/config"
 	"github.com/stenometer/stenometer/idempotency"
@@ -26,6 +27,7 @@ import (
 	"github.com/stenometer/stenometer/orgs"
 	"github.com/stenometer/stenometer/recordings"
 	"github.com/stenometer/stenometer/routes"
+	"github.com/stenometer/stenometer/settings"
 	"github.com/stenometer/stenometer/streams"
 	"github.com/stenometer/stenometer/tokens"
 )
@@ -66,8 +68,10 @@ type Server struct {
 	tokens     *tokens.Tokens
 	accounts   *accounts.Accounts
 	recordings *recordings.Recordings
+	settings   *settings.Settings
 	keys       *idempotency.Keys
 	budgets    *budgets.Budgets
+	audit      *audit.Log
 	streams    *streams.Streams
 	table      *routes.Table
 	watch      *watch

@@ -51,6 +51,12 @@ func TestEmptyVariablesMeanTheirDefaults(t *testing.T) {
 	if got := client.Get("/api/v1/recordings").Header.Get("X-RateLimit-Limit"); got != "120" {
 		t.Errorf("X-RateLimit-Limit is %q, want the default 120", got)
 	}
+	client.Header.Del("Authorization")
+	for _, row := range []string{"/api/v1/recordings", "/api/v1/admin/users"} {
+		if answer := client.Get(row); answer.Status != http.StatusUnauthorized {
+			t.Errorf("%s is open without a credential: %v", row, answer)
+		}
+	}
 	key, err := os.Stat(filepath.Join(environment["DATA_DIR"], "secret.key"))
 	if err != nil || key.Mode().Perm() != 0o600 {
 		t.Errorf("the secret key: %v, %v; want a file of mode 0600", key, err)

@@ -39,6 +39,7 @@ func TestTheContractOfWhatHangsOnRecordings(t *testing.T) {
 			{"assigning", assignContract},
 			{"events", eventContract},
 			{"shares", shareContract},
+			{"internal shares", internalShareContract},
 			{"odd ids", oddIDContract},
 			{"times", timeContract},
 			{"tokens", tokenContract},

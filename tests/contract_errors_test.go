@@ -99,7 +99,7 @@ func TestTheContractsCodes(t *testing.T) {
 	}
 	for code, status := range map[string]int{
 		"insufficient_scope": 403, "invalid_token": 401, "invalid_parameter": 400, "not_found": 404, "conflict": 409, "semantic_unavailable": 409,
-		"cursor_expired": 410, "feature_disabled": 403, "not_permitted": 403, "https_required": 403, "inquire_failed": 502,
+		"cursor_expired": 410, "feature_disabled": 403, "https_required": 403, "inquire_failed": 502,
 		"token_rate_limit_exceeded": 429, "account_rate_limit_exceeded": 429, "token_limit_reached": 409,
 	} {
 		if ours[code] != status {

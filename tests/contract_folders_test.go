@@ -3,13 +3,13 @@ package tests
 import "testing"
 
 const (
-	folderCreated = shape("id:int name:string color:string group_id:null is_group_folder:bool group_name:null custom_prompt:string? " +
+	folderCreated = shape("id:int name:string color:string group_id:int? is_group_folder:bool group_name:string? custom_prompt:string? " +
 		"default_language:string? default_min_speakers:int? default_max_speakers:int? default_hotwords:string? default_initial_prompt:string? " +
 		"default_transcription_model:string? protect_from_deletion:bool retention_days:int? auto_share_on_apply:bool " +
 		"share_with_group_lead:bool naming_template_id:null naming_template_name:null export_template_id:null " +
 		"export_template_name:null created_at:N recording_count:int")
 	folderShown  = folderCreated + " can_edit:bool"
-	folderListed = folderShown + " user_role:null"
+	folderListed = folderShown + " user_role:string?"
 )
 
 // folderContract is the contract's rows of folders (2.10 and 3.4 of the older file).
@@ -41,7 +41,7 @@ func folderRules() []rule {
 			},
 		},
 		{
-			says: "all fields are stored as sent; sharing with a group, which there is none of, stays true", method: "POST", path: "/api/v1/folders", body: whole, status: 201, keep: "b",
+			says: "all fields are stored as sent; sharing with a group, which it is not in, stays true", method: "POST", path: "/api/v1/folders", body: whole, status: 201, keep: "b",
 			shapes: map[string]shape{"": folderCreated},
 			values: map[string]any{
 				"color": "#000000", "custom_prompt": "Short.", "default_language": "de", "default_min_speakers": 1, "default_max_speakers": 3,
@@ -52,7 +52,7 @@ func folderRules() []rule {
 		{says: "no name", method: "POST", path: "/api/v1/folders", body: `{}`, status: 400, code: "invalid_parameter"},
 		{says: "a name that the account has", method: "POST", path: "/api/v1/folders", body: `{"name":"Whole"}`, status: 400, code: "invalid_parameter"},
 		{says: "a template that does not exist", method: "POST", path: "/api/v1/folders", body: `{"name":"x","naming_template_id":1}`, status: 404, code: "not_found"},
-		{says: "a group, of which there is none (ours)", method: "POST", path: "/api/v1/folders", body: `{"name":"x","group_id":1}`, status: 400, code: "invalid_parameter"},
+		{says: "a group that one is not in is 404 (ours)", method: "POST", path: "/api/v1/folders", body: `{"name":"x","group_id":999999}`, status: 404, code: "not_found"},
 		{says: "a put into it", method: "PATCH", path: "/api/v1/recordings/{recording}", body: `{"folder_id":{a}}`, status: 200, values: map[string]any{"recording.folder_id": "{a}"}},
 		{says: "another account's folder is none to put into", method: "PATCH", path: "/api/v1/recordings/{recording}", body: `{"folder_id":{foreign}}`, status: 404, code: "not_found"},
 		{says: "the recording shows it", method: "GET", path: "/api/v1/recordings/{recording}", status: 200, shapes: map[string]shape{"folder": "id:int name:string"}, values: map[string]any{"folder_id": "{a}", "folder.name": "Interviews"}},

@@ -36,7 +36,7 @@ func shareContract(t *testing.T, r *rig) {
 	})
 	servertest.CreateUser(t, r.environment, "vic@example.org", "--role", "viewer")
 	r.holds(t, servertest.CreateToken(t, r.environment, "vic@example.org"), []rule{
-		{says: "who may not publish is told so before anything of the recording", method: "POST", path: "/api/v1/recordings/{talk}/share", body: `{"force_new":1}`, status: 403, code: "insufficient_permission"},
+		{says: "who may not publish is told so before anything of the recording", method: "POST", path: "/api/v1/recordings/{talk}/share", body: `{"force_new":1}`, status: 403, code: "insufficient_permission", shapes: map[string]shape{"": refusedRole}},
 	})
 	t.Run("an expired link", func(t *testing.T) { expiredShare(t, r) })
 	r.holds(t, r.ada, []rule{

@@ -33,7 +33,7 @@ func statsContract(t *testing.T, r *rig) {
 		},
 		{says: "scope=user is that", method: "GET", path: "/api/v1/stats?scope=user", status: 200, shapes: statsShapes(), values: map[string]any{"recordings.total": 4}},
 		{says: "a scope that nobody knows shows no one else's (ours)", method: "GET", path: "/api/v1/stats?scope=everything", status: 200, shapes: statsShapes(), values: map[string]any{"recordings.total": 4}},
-		{says: "scope=all is not for everybody", method: "GET", path: "/api/v1/stats?scope=all", status: 403, code: "not_permitted"},
+		{says: "scope=all is not for everybody", method: "GET", path: "/api/v1/stats?scope=all", status: 403, code: "insufficient_permission", shapes: map[string]shape{"": refusedRole}},
 	})
 	r.holds(t, r.eve, []rule{
 		{

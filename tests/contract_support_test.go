@@ -38,7 +38,7 @@ func twoDatabases(t *testing.T, test func(t *testing.T, r *rig)) {
 			service := asrtest.New(t)
 			environment := quiet(t).With(servertest.Environment{
 				"DATABASE_URL": newURL(t), "SECRET_KEY": "0123456789abcdef", "TZ": zones[name], "ASR_BASE_URL": service.ASRBaseURL(),
-				"PUBLIC_URL": "https://notes.example.org", "API_MAX_TOKENS_PER_USER": "100",
+				"PUBLIC_URL": "https://notes.example.org", "ENABLE_INTERNAL_SHARING": "true", "API_MAX_TOKENS_PER_USER": "100",
 				"API_TOKEN_CREATE_RATE_LIMIT": "0", "API_TOKEN_CHANGE_RATE_LIMIT": "0", "API_TOKEN_RATE_LIMIT_READ": "100000 per minute",
 			})
 			r := &rig{environment: environment, process: servertest.Start(t, environment), service: service, ids: map[string]string{}}

@@ -3,8 +3,9 @@ package tests
 import "testing"
 
 const (
-	tagCreated = shape("id:int name:string color:string is_group_tag:bool group_id:null custom_prompt:string? " +
-		"default_language:string? default_min_speakers:int? default_max_speakers:int? protect_from_deletion:bool")
+	tagCreated = shape("id:int name:string color:string is_group_tag:bool group_id:int? custom_prompt:string? " +
+		"default_language:string? default_min_speakers:int? default_max_speakers:int? protect_from_deletion:bool " +
+		"group_name:string? auto_share_on_apply:bool share_with_group_lead:bool") // the last three are ours
 	tagListed  = tagCreated + " can_edit:bool"
 	tagChanged = shape("id:int name:string color:string custom_prompt:string? default_language:string? " +
 		"default_min_speakers:int? default_max_speakers:int? protect_from_deletion:bool")
@@ -57,7 +58,7 @@ func tagRules() []rule {
 		{says: "a name that the account has is 400", method: "POST", path: "/api/v1/tags", body: `{"name":"Standup"}`, status: 400, code: "invalid_parameter"},
 		{says: "another account may have the name", method: "POST", path: "/api/v1/tags", body: `{"name":"Eve's"}`, status: 201},
 		{says: "a color is #RRGGBB (ours)", method: "POST", path: "/api/v1/tags", body: `{"name":"x","color":"blue"}`, status: 400, code: "invalid_parameter"},
-		{says: "a group, of which there is none (ours)", method: "POST", path: "/api/v1/tags", body: `{"name":"x","group_id":1}`, status: 400, code: "invalid_parameter"},
+		{says: "a group that one is not in is 404 (ours)", method: "POST", path: "/api/v1/tags", body: `{"name":"x","group_id":999999}`, status: 404, code: "not_found"},
 		{
 			says: "listed by name, with can_edit", method: "GET", path: "/api/v1/tags", status: 200, shapes: map[string]shape{"tags[]": tagListed},
 			values: map[string]any{"tags.len": 3, "tags[0].name": "Eve's", "tags[1].name": "Standup", "tags[2].name": "Whole", "tags[1].can_edit": true},
@@ -131,3 +132,6 @@ func taggingReplacedRules() []rule {
 
 // refusedScope is the contract's answer to a token without a scope.
 const refusedScope = shape("error:text code:text required_scopes:list token_scopes:list")
+
+// refusedRole is what a role without the verb is answered, and which verb that is.
+const refusedRole = shape("error:text code:text required_permission:text")

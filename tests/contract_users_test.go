@@ -21,9 +21,9 @@ func userContract(t *testing.T, r *rig) {
 	r.holds(t, r.ada, []rule{
 		{
 			says: "the account; summaries by themselves are on until someone says otherwise", method: "GET", path: "/api/v1/users/me", status: 200,
-			shapes: map[string]shape{"": userShape, "preferences": preferencesShape},
+			shapes: map[string]shape{"": userShape, "preferences": preferencesShape, "group_memberships[]": "group_id:int group_name:text role:text joined_at:N"},
 			values: map[string]any{
-				"email": "ada@example.org", "username": "ada.example.org", "is_admin": true, "role": "admin", "can_share_publicly": true, "group_memberships": "[]",
+				"email": "ada@example.org", "username": "ada.example.org", "is_admin": true, "role": "admin", "can_share_publicly": true, "group_memberships.len": 1, "group_memberships[0].role": "admin",
 				"preferences.auto_summarization": true, "preferences.diarize": true,
 			},
 		},

@@ -15,8 +15,8 @@ var words = []string{"problems", "config", "metrics", "outbound", "media", "seal
 
 // ideas and stories are what the surfaces are made of: floors 2, 3 and 4.
 var ideasAndStories = []string{
-	"limits", "auth", "streams", "budgets", "audit", "idempotency", "jobs",
-	"accounts", "tokens", "orgs", "llm", "speech", "webhooks",
+	"limits", "auth", "streams", "budgets", "audit", "settings", "idempotency", "jobs",
+	"accounts", "accounts/oidc", "tokens", "orgs", "llm", "speech", "webhooks",
 	"recordings", "completions",
 }
 
@@ -39,8 +39,10 @@ func buildFloors() []floor {
 	above("streams")
 	above("budgets", "models")
 	above("audit", "models")
+	above("settings", "models")
 	above("idempotency", "models")
 	above("jobs", "models", "auth", "limits", "budgets")
+	above("accounts/oidc")
 	above("accounts", "models", "auth", "limits", "audit", "mail", "jobs")
 	above("tokens", "models", "auth", "limits", "audit", "mail", "jobs")
 	above("orgs", "models", "auth", "limits", "audit", "mail", "jobs")
@@ -48,7 +50,7 @@ func buildFloors() []floor {
 	above("speech", "budgets")
 	above("webhooks", "models", "auth", "jobs", "audit")
 	above("recordings", "models", "auth", "budgets", "jobs", "speech", "llm", "webhooks", "streams", "orgs",
-		"idempotency", "audit")
+		"idempotency", "audit", "settings")
 	above("completions", "models", "budgets", "llm", "streams")
 	above("routes", "auth", "limits", "budgets", "streams", "idempotency", "audit")
 	surfaces := append([]string{"routes"}, ideasAndStories...)
@@ -85,11 +87,13 @@ var libraryFloors = []libraryFloor{
 	{"gorm.io/", append([]string{"models"}, importersOf("models")...), "rows are for packages that may import models"},
 	{"github.com/redis/go-redis", []string{"limits", "server"}, "limits owns the storage connection"},
 	{"github.com/ulule/limiter", []string{"config", "limits"}, "others take limits and states, not rates"},
-	{"github.com/riverqueue/river", []string{"jobs", "recordings"}, "only jobs and the workers know the queue"},
+	{"github.com/riverqueue/river", []string{"jobs", "recordings", "accounts"}, "only jobs and the workers know the queue"},
 	{"github.com/alexedwards/scs", []string{"accounts"}, "sessions belong to accounts"},
 	{"github.com/prometheus/", []string{"metrics"}, "others declare what they count, metrics keeps it"},
 	{"github.com/swaggest/", []string{"routes"}, "routes makes the document of the API"},
 	{"github.com/openai/", []string{"llm"}, "llm is the one way to a text model"},
+	{"github.com/wneessen/go-mail", []string{"mail"}, "mail is the one way to a mail server"},
+	{"github.com/coreos/go-oidc", []string{"accounts/oidc"}, "accounts/oidc is the one that asks issuers"},
 	{"os/exec", []string{"media"}, "media is the only starter of child processes: it bounds them"},
 }
 

@@ -25,16 +25,19 @@ var rows = []any{
 	models.Session{},
 	models.APIToken{},
 	models.ChangeCounter{},
-	models.LimitFigure{},
+	models.LimitFigure{}, models.SystemSetting{},
 	models.Recording{},
 	models.Transcript{},
 	models.TranscriptSegment{},
 	models.Folder{},
 	models.Tag{},
+	models.VocabularyWord{},
 	models.RecordingTag{},
 	models.Speaker{},
 	models.ExternalRef{},
 	models.PublicShare{},
+	models.InternalShare{},
+	models.RecordingState{},
 	models.RecordingEvent{},
 	models.RecordingCounts{},
 	models.RecordingTombstone{},
@@ -49,10 +52,16 @@ var rows = []any{
 	models.LedgerEntry{},
 	models.OutboxEvent{},
 	models.Process{},
+	models.TeamInvite{},
+	models.PasswordReset{},
+	models.Identity{},
+	models.UsedState{},
+	models.AuditEntry{},
+	models.AuditSweep{},
 }
 
 // rowFiles are where the structs of tables stand.
-var rowFiles = []string{"rows.go", "belongings.go", "counts.go", "search.go", "idempotency.go", "budgets.go"}
+var rowFiles = []string{"rows.go", "belongings.go", "counts.go", "search.go", "idempotency.go", "budgets.go", "internalshares.go", "signin.go", "settings.go", "audit.go"}
 
 // rowless are tables without a struct: goose's own, and those that only functions of PostgreSQL touch.
 var rowless = []string{

@@ -134,7 +134,7 @@ func (c *callers) Session(by probe.Caller) (string, error) {
 	if err := c.become(user, by); err != nil {
 		return "", err
 	}
-	cookie, _, err := c.accounts.OpenSession(c.t.Context(), "", user)
+	cookie, _, err := c.accounts.OpenSession(c.t.Context(), "", user, accounts.Browser{})
 	return cookie, err
 }
 

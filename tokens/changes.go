@@ -57,6 +57,12 @@ func (t *Tokens) Changes(ctx context.Context) (int64, error) {
 	return t.readChanges(ctx)
 }
 
+// Read makes sure that every change committed before its call is known in this process, whoever made it.
+func (t *Tokens) Read(ctx context.Context) error {
+	_, err := t.readChanges(ctx)
+	return err
+}
+
 func (t *Tokens) readChanges(ctx context.Context) (int64, error) {
 	began := t.changes.clock()
 	var counter models.ChangeCounter

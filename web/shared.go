@@ -31,20 +31,40 @@ var styleText string
 // not run.
 const pageRules = "default-src 'none'; media-src 'self'; style-src '%s'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// Pages serves what whoever has a public link sees.
+// Pages serves what whoever has a public link sees, and the pages on which people get into their accounts.
 type Pages struct {
-	recordings *recordings.Recordings
-	page       *template.Template
-	rules      string
+	recordings   *recordings.Recordings
+	page         *template.Template
+	rules        string
+	account      *template.Template
+	accountRules string
+	issuer       string
+	mail         bool
+}
+
+// Options is what the pages are made of.
+type Options struct {
+	// Recordings are shown to whoever has a public link.
+	Recordings *recordings.Recordings
+	// Issuer is what an issuer of OpenID Connect calls itself; empty where people sign in by password alone.
+	Issuer string
+	// Mail is whether a forgotten password is mailed a link.
+	Mail bool
 }
 
 // New makes the pages.
-func New(stories *recordings.Recordings) *Pages {
-	hash := sha256.Sum256([]byte(styleText))
+func New(o Options) *Pages {
 	return &Pages{
-		recordings: stories, page: template.Must(template.New("share").Parse(pageText)),
-		rules: fmt.Sprintf(pageRules, "sha256-"+base64.StdEncoding.EncodeToString(hash[:])),
+		recordings: o.Recordings, page: template.Must(template.New("share").Parse(pageText)), rules: fmt.Sprintf(pageRules, hashOf(styleText)),
+		account: template.Must(template.New("account").Parse(accountText)), accountRules: fmt.Sprintf(accountRules, hashOf(accountStyle)),
+		issuer: hostOf(o.Issuer), mail: o.Mail,
 	}
+}
+
+// hashOf is how a page's rules name its style.
+func hashOf(style string) string {
+	hash := sha256.Sum256([]byte(style))
+	return "sha256-" + base64.StdEncoding.EncodeToString(hash[:])
 }
 
 const forStrangers = "whoever has a link needs no account"
@@ -53,6 +73,7 @@ const forStrangers = "whoever has a link needs no account"
 func (w *Pages) Declare(t *routes.Table) {
 	t.Public("GET", "/share/:link", forStrangers, w.showShared, showSharedOperation())
 	t.Public("GET", "/share/:link/audio", forStrangers, w.sendShared, sendSharedOperation(), routes.LongAnswer())
+	w.declareAccount(t)
 }
 
 // linkPath is a public link as it stands in the path.

@@ -59,7 +59,7 @@ func open(t testing.TB) *site {
 		Guard:   auth.NewGuard(authtest.GuardOptions(authtest.NewFinder(), figures, limits.NewMemory(time.Now))),
 		Metrics: noMetrics{}, Logger: logger, Now: time.Now,
 	})
-	web.New(stories).Declare(table)
+	web.New(web.Options{Recordings: stories, Issuer: "https://login.example.org/staff"}).Declare(table)
 	s.server = httptest.NewServer(table.Handler())
 	s.server.Client().Transport = described.Over(t, s.server.Client().Transport)
 	t.Cleanup(s.server.Close)

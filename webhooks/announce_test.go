@@ -37,6 +37,7 @@ func samples() map[webhooks.Type]map[string]any {
 			"transcription_duration_seconds": (*int64)(nil), "summarization_duration_seconds": int64(4), "updated_at": moment,
 		},
 		webhooks.SummaryFailed:   {"recording_id": int64(7), "title": title, "error": "The text model did not answer.", "updated_at": moment},
+		webhooks.SummaryApproved: {"recording_id": int64(7), "title": title, "approved_by": int64(5), "updated_at": moment},
 		webhooks.EventsExtracted: {"recording_id": int64(7), "title": title, "events_count": 2, "updated_at": moment},
 		webhooks.RecordingUpdated: {
 			"recording_id": int64(7), "title": title, "fields_changed": []string{"notes", "title"}, "updated_at": moment,

@@ -13,6 +13,7 @@ const (
 	TranscriptionFailed    Type = "recording.transcription.failed"
 	SummaryCompleted       Type = "recording.summary.completed"
 	SummaryFailed          Type = "recording.summary.failed"
+	SummaryApproved        Type = "recording.summary.approved"
 	EventsExtracted        Type = "recording.events.extracted"
 	RecordingUpdated       Type = "recording.updated"
 	RecordingDeleted       Type = "recording.deleted"
@@ -80,6 +81,10 @@ func Events() []EventRow {
 		{
 			SummaryFailed, "The summary of a recording was given up; the transcript is there.",
 			recording(Key{"error", Required}, updated),
+		},
+		{
+			SummaryApproved, "A person approved the summary of a recording: nothing rewrites it by itself.",
+			recording(Key{"approved_by", Required}, updated),
 		},
 		{
 			EventsExtracted, "Appointments were found in a recording.",

@@ -3,10 +3,13 @@ package handlers
 
 import (
 	"net/http"
+	"time"
 
 	"github.com/labstack/echo/v4"
 
 	"github.com/stenometer/stenometer/accounts"
+	"github.com/stenometer/stenometer/accounts/oidc"
+	"github.com/stenometer/stenometer/audit"
 	"github.com/stenometer/stenometer/auth"
 	"github.com/stenometer/stenometer/limits"
 	"github.com/stenometer/stenometer/problems"
@@ -22,8 +25,31 @@ type Options struct {
 	LoginFailures []limits.Rate
 	// Addresses tells whether the client speaks TLS.
 	Addresses *auth.Addresses
+	// Audit keeps who signed in and how, and what else happens to passwords and sessions.
+	Audit *audit.Log
+	// OIDC is the sign-in by an issuer; the zero value has none.
+	OIDC OIDC
 	// SecureCookies marks every cookie Secure: the public URL is https, whatever the request looks like.
 	SecureCookies bool
+}
+
+// RoleMap says which value of an issuer's claim gives which role.
+type RoleMap interface {
+	IsSet() bool
+	Of(value string) string
+}
+
+// OIDC is the sign-in by an issuer of OpenID Connect.
+type OIDC struct {
+	// Issuer is asked; nil where there is none.
+	Issuer *oidc.Issuer
+	// Name is exactly what the issuer calls itself.
+	Name  string
+	Roles RoleMap
+	// AutoRegister makes an account for whoever comes for the first time.
+	AutoRegister bool
+	// StateLife is how long a sign-in may be on its way.
+	StateLife time.Duration
 }
 
 // Handlers answers the routes of sign-in and registration.
@@ -45,6 +71,20 @@ func (h *Handlers) Declare(t *routes.Table) {
 	t.Public("POST", "/api/auth/register", "who registers has no credential yet", h.register, registerOperation(),
 		routes.Limit(limits.Register))
 	t.Account("POST", "/api/auth/logout", h.logout, logoutOperation())
+	t.Account("GET", "/api/auth/sessions", h.listSessions, listSessionsOperation())
+	t.Account("DELETE", "/api/auth/sessions/:session", h.endSession, endSessionOperation())
+
+	t.Account("POST", "/api/auth/password", h.changePassword, changePasswordOperation(), routes.OwnLimit(limits.LoginFailures))
+	t.Public("POST", "/api/auth/password/forgot", "who forgot a password has no credential", h.forgotPassword, forgotPasswordOperation(),
+		routes.Limit(limits.Login))
+	t.Public("POST", "/api/auth/password/reset", "the token of the link is the credential", h.resetPassword, resetPasswordOperation(),
+		routes.Limit(limits.Login))
+	t.Public("POST", "/api/auth/invites/accept", "the token of the invite is the credential", h.acceptInvite, acceptInviteOperation(),
+		routes.Limit(limits.Register))
+
+	t.Public("GET", oidcPath+"/start", "who signs in has no credential yet", h.startOIDC, startOIDCOperation(), routes.Limit(limits.Login))
+	t.Public("GET", CallbackPath, "the issuer's code is the credential", h.callbackOIDC, callbackOIDCOperation(), routes.Limit(limits.Login))
+	t.Account("POST", oidcPath+"/link", h.linkOIDC, linkOIDCOperation())
 }
 
 // accountForm is an account on the wire.
@@ -53,6 +93,10 @@ type accountForm struct {
 	Username string `json:"username"`
 	Email    string `json:"email"`
 	Role     string `json:"role"`
+}
+
+func formOf(user accounts.User) accountForm {
+	return accountForm{ID: user.ID, Username: user.Username, Email: user.Email, Role: user.Role}
 }
 
 // exampleAccount is the account that the API's examples tell of.
@@ -99,6 +143,7 @@ func (h *Handlers) register(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	h.note(c, user.ID, registered, "")
 	return h.signedIn(c, http.StatusCreated, user)
 }
 

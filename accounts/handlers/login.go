@@ -54,11 +54,13 @@ func (h *Handlers) login(c echo.Context) error {
 	}
 	user, err := h.Accounts.Verify(ctx, claim, body.Password)
 	if problems.Is(err, problems.InvalidCredentials) {
+		h.noteFailure(c, claim)
 		return h.failed(c, failures, err)
 	}
 	if err != nil {
 		return err
 	}
+	h.note(c, user.ID, signIn, "")
 	return h.signedIn(c, http.StatusOK, user)
 }
 
@@ -120,13 +122,21 @@ func (h *Handlers) failed(c echo.Context, failures []limits.Limit, answer error)
 
 // signedIn answers with the account and the cookie of a new session.
 func (h *Handlers) signedIn(c echo.Context, status int, user accounts.User) error {
-	value, lifetime, err := h.Accounts.OpenSession(c.Request().Context(), cookieOf(c), user)
+	if err := h.setSession(c, user); err != nil {
+		return err
+	}
+	c.Response().Header().Set(echo.HeaderCacheControl, "no-store")
+	return c.JSON(status, formOf(user))
+}
+
+// setSession opens a session and sets its cookie.
+func (h *Handlers) setSession(c echo.Context, user accounts.User) error {
+	value, lifetime, err := h.Accounts.OpenSession(c.Request().Context(), cookieOf(c), user, browserOf(c))
 	if err != nil {
 		return err
 	}
 	c.SetCookie(h.cookie(c, value, int(lifetime.Seconds())))
-	c.Response().Header().Set(echo.HeaderCacheControl, "no-store")
-	return c.JSON(status, accountForm{ID: user.ID, Username: user.Username, Email: user.Email, Role: user.Role})
+	return nil
 }
 
 // cookie is that of the session; scripts can't read it, and other sites' requests that change something don't

@@ -16,9 +16,11 @@ import (
 
 	"github.com/stenometer/stenometer/accounts"
 	"github.com/stenometer/stenometer/accounts/handlers"
+	"github.com/stenometer/stenometer/audit"
 	"github.com/stenometer/stenometer/auth"
 	"github.com/stenometer/stenometer/auth/authtest"
 	"github.com/stenometer/stenometer/limits"
+	"github.com/stenometer/stenometer/models"
 	"github.com/stenometer/stenometer/models/modelstest"
 	"github.com/stenometer/stenometer/problems"
 	"github.com/stenometer/stenometer/routes"
@@ -31,6 +33,7 @@ type server struct {
 	handler  http.Handler
 	accounts *accounts.Accounts
 	clock    *clock
+	db       *models.DB
 }
 
 type settings struct {
@@ -38,6 +41,7 @@ type settings struct {
 	login, failures, register []limits.Rate
 	unauthorized              []limits.Rate
 	secureCookies             bool
+	oidc                      handlers.OIDC
 }
 
 type clock struct {
@@ -68,7 +72,7 @@ func perMinute(figure int64) []limits.Rate {
 func newServer(t *testing.T, set settings) *server {
 	t.Helper()
 	db := modelstest.SQLite(t)
-	s := &server{t: t, clock: &clock{now: time.Date(2026, 3, 5, 6, 13, 46, 0, time.UTC)}}
+	s := &server{t: t, db: db, clock: &clock{now: time.Date(2026, 3, 5, 6, 13, 46, 0, time.UTC)}}
 	counts := limits.NewMemory(s.clock.Now)
 	figures := authtest.NoFigures()
 	figures[limits.Login], figures[limits.LoginFailures] = set.login, set.failures
@@ -76,7 +80,9 @@ func newServer(t *testing.T, set settings) *server {
 	if set.registration == "" {
 		set.registration = accounts.Open
 	}
-	s.accounts = accounts.New(db, accounts.Options{Registration: set.registration, Now: s.clock.Now})
+	s.accounts = accounts.New(db, accounts.Options{
+		Registration: set.registration, SecretKey: "0123456789abcdef", PublicURL: "https://notes.example.org", Now: s.clock.Now,
+	})
 	logger := slog.New(slog.DiscardHandler)
 	addresses := auth.NewAddresses(auth.AddressOptions{
 		TrustedProxies: 1, TrustedNetworks: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")},
@@ -84,12 +90,12 @@ func newServer(t *testing.T, set settings) *server {
 	})
 	guard := auth.NewGuard(auth.Options{
 		Tokens: authtest.NewFinder(), Sessions: s.accounts, Limits: limits.Always(counts), InForce: limits.NewInForce(figures, nil), Addresses: addresses,
-		TokensManageByToken: true, Metrics: &authtest.Metrics{}, Now: s.clock.Now,
+		TokensManageByToken: true, Metrics: &authtest.Metrics{}, Logger: logger, Now: s.clock.Now,
 	})
 	table := routes.New(routes.Options{Guard: guard, Metrics: requests{}, Logger: logger, Now: s.clock.Now})
 	handlers.New(handlers.Options{
 		Accounts: s.accounts, Limits: counts, LoginFailures: set.failures, Addresses: addresses,
-		SecureCookies: set.secureCookies,
+		SecureCookies: set.secureCookies, Audit: audit.New(db, audit.Options{Now: s.clock.Now}), OIDC: set.oidc,
 	}).Declare(table)
 	s.handler = table.Handler()
 	return s
@@ -106,7 +112,10 @@ func (s *server) register(name string) accounts.User {
 	return user
 }
 
-const password = "correct horse"
+const (
+	password = "correct horse"
+	better   = "a better sentence"
+)
 
 // from is the address of a client that speaks to us directly.
 func from(address string) func(*http.Request) {
@@ -120,7 +129,12 @@ func header(name, value string) func(*http.Request) {
 // post sends one JSON request; alter changes it before.
 func (s *server) post(target, body string, alter ...func(*http.Request)) answer {
 	s.t.Helper()
-	request := httptest.NewRequest(http.MethodPost, target, strings.NewReader(body))
+	return s.ask(http.MethodPost, target, body, alter...)
+}
+
+func (s *server) ask(method, target, body string, alter ...func(*http.Request)) answer {
+	s.t.Helper()
+	request := httptest.NewRequest(method, target, strings.NewReader(body))
 	request.Header.Set("Content-Type", "application/json")
 	for _, change := range alter {
 		change(request)
@@ -133,6 +147,13 @@ func (s *server) post(target, body string, alter ...func(*http.Request)) answer 
 		s.t.Fatalf("%s: the answer %d is not JSON: %q", got.what, recorder.Code, recorder.Body)
 	}
 	return got
+}
+
+// signIn is the header that a signed-in browser sends.
+func (s *server) signIn(name, password string, alter ...func(*http.Request)) func(*http.Request) {
+	s.t.Helper()
+	cookie := s.login(name, password, alter...).expect(http.StatusOK).cookie()
+	return header("Cookie", cookie.Name+"="+cookie.Value)
 }
 
 func (s *server) login(name, password string, alter ...func(*http.Request)) answer {

@@ -54,21 +54,21 @@ type inquireFeatures struct {
 
 func showCapabilitiesOperation() routes.Operation {
 	return routes.Operation{
-		Summary: "Show what this server supports", Group: routes.GroupServer, Answers: routes.Answers{http.StatusOK: capabilitiesOf("1.0.0", true, true, false, inquireFeatures{})},
+		Summary: "Show what this server supports", Group: routes.GroupServer, Answers: routes.Answers{http.StatusOK: capabilitiesOf("1.0.0", true, true, false, false, inquireFeatures{})},
 	}
 }
 
 func (a *API) showCapabilities(c echo.Context, p auth.Principal) error {
 	local := a.engine.Connector == speech.Embedded && a.text.Embedded
 	inquire := inquireFeatures{Enabled: a.recordings.MayInquire() == nil, Agent: a.recordings.LooksUp()}
-	return c.JSON(http.StatusOK, capabilitiesOf(a.version, a.recordings.PublicSharing, p.May(auth.Publish), local, inquire))
+	return c.JSON(http.StatusOK, capabilitiesOf(a.version, a.recordings.PublicSharing, p.May(auth.Publish), a.recordings.InternalSharing, local, inquire))
 }
 
-func capabilitiesOf(version string, publicSharing, mayPublish, modelsLocal bool, inquire inquireFeatures) capabilities {
+func capabilitiesOf(version string, publicSharing, mayPublish, internalSharing, modelsLocal bool, inquire inquireFeatures) capabilities {
 	return capabilities{
 		SpeakrVersion: compatibleVersion, APIVersion: apiVersion, Server: "stenometer", ServerVersion: version, ModelsLocal: modelsLocal,
 		Features: features{
-			ShareLinks: true, PublicSharing: publicSharing, CanSharePublicly: publicSharing && mayPublish,
+			ShareLinks: true, InternalSharing: internalSharing, PublicSharing: publicSharing, CanSharePublicly: publicSharing && mayPublish,
 			TokenScopes: true, ChangesFeed: true, ETags: true, ExternalRefs: true, UploadIdempotency: true, ChatSources: true,
 			Search: searchFeatures{Keyword: true}, Inquire: inquire,
 		},

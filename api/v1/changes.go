@@ -48,12 +48,12 @@ func (a *API) listChanges(c echo.Context, p auth.Principal) error {
 	if err != nil {
 		return err
 	}
-	none, err := readScope(query)
+	scope, err := readScope(query)
 	if err != nil {
 		return err
 	}
 	page, err := a.recordings.Follow(c.Request().Context(), p, recordings.Following{
-		Cursor: query.Get("cursor"), Limit: limit, None: none,
+		Cursor: query.Get("cursor"), Limit: limit, Scope: scope,
 	})
 	if err != nil {
 		return err

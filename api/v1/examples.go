@@ -35,6 +35,7 @@ func exampleRecording() recordings.Recording {
 	return recordings.Recording{
 		ID: exampleID, UserID: 1, Status: recordings.StatusCompleted,
 		Title: new(exampleTitle), Participants: new(examplePeople), Notes: new(exampleNotes), Summary: new(exampleSummary),
+		SummaryApprovedAt: new(exampleTime(9, 44, 3)), SummaryApprovedBy: new(int64(1)),
 		OriginalFilename: new("planning.m4a"), MimeType: new("audio/mp4"), FileSize: 1863310,
 		AudioAvailable: true, AudioDuration: new(184.2), MeetingDate: new(exampleTime(9, 0, 0)),
 		IsHighlighted: true, FolderID: new(int64(2)), Folder: &recordings.FolderMark{ID: 2, Name: "Team meetings"},
@@ -44,6 +45,8 @@ func exampleRecording() recordings.Recording {
 		CreatedAt: exampleTime(9, 31, 12), CompletedAt: new(exampleTime(9, 31, 40)), UpdatedAt: exampleTime(9, 44, 3),
 	}
 }
+
+func exampleApproval() approvalForm { return approvalFormOf(exampleRecording()) }
 
 func exampleRecordingList() recordingList {
 	return recordingList{
@@ -159,6 +162,6 @@ func exampleEvent() recordings.CalendarEvent {
 func exampleUser() userForm {
 	return userForm{
 		ID: 1, Username: "ada", Email: "ada@example.org", CanSharePublicly: true, Role: auth.RoleEditor,
-		OrganizationID: 1, Preferences: userPreferences{AutoSummarization: true}, GroupMemberships: []struct{}{},
+		OrganizationID: 1, Preferences: userPreferences{AutoSummarization: true}, GroupMemberships: []groupMembership{{GroupID: 1, GroupName: "Example", Role: groupMember, JoinedAt: new("2026-03-01T08:00:00")}},
 	}
 }

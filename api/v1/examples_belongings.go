@@ -9,12 +9,17 @@ import (
 
 func exampleTag() recordings.Tag {
 	return recordings.Tag{
-		ID: 3, Name: new("Planning"), Color: exampleColor, DefaultLanguage: new("en"), MinSpeakers: new(2), MaxSpeakers: new(4),
+		Holding: exampleHolding(),
+		ID:      3, Name: new("Planning"), Color: exampleColor, DefaultLanguage: new("en"), MinSpeakers: new(2), MaxSpeakers: new(4),
 		CreatedAt: exampleTime(8, 12, 0),
 	}
 }
 
-func exampleTagForm() tagForm { return tagForm{basicTag: basicTagOf(exampleTag())} }
+func exampleHolding() recordings.Holding {
+	return recordings.Holding{GroupID: new(int64(1)), GroupName: new("Example"), AutoShare: true, CanEdit: true}
+}
+
+func exampleTagForm() tagForm { return tagFormOf(exampleTag()) }
 
 func exampleTagList() tagList {
 	return tagList{Tags: []tagListItem{{tagForm: exampleTagForm(), CanEdit: true}}}
@@ -43,7 +48,8 @@ func exampleTagReplacementResult() tagReplacementResult {
 
 func exampleFolder() recordings.Folder {
 	return recordings.Folder{
-		ID: 2, Name: new("Team meetings"), Color: "#10B981", DefaultLanguage: new("en"), Hotwords: new(exampleHotwords),
+		Holding: exampleHolding(),
+		ID:      2, Name: new("Team meetings"), Color: "#10B981", DefaultLanguage: new("en"), Hotwords: new(exampleHotwords),
 		CreatedAt: exampleTime(8, 10, 0), RecordingCount: 1,
 	}
 }

@@ -25,7 +25,3 @@ func exampleUsage() usageForm {
 		Pagination: paginationOf(1, 25, 1),
 	}
 }
-
-func exampleOrganizationBudget() organizationBudget {
-	return organizationBudget{1, new(25.0), new(25.0), "USD"}
-}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"github.com/stenometer/stenometer/auth"
 	"github.com/stenometer/stenometer/problems"
 	"github.com/stenometer/stenometer/recordings"
 )
@@ -25,7 +24,7 @@ var statuses = map[string][]string{
 }
 
 // readFilter reads the query of a list.
-func readFilter(c echo.Context, p auth.Principal) (recordings.Filter, error) {
+func readFilter(c echo.Context) (recordings.Filter, error) {
 	query := c.QueryParams()
 	filter := recordings.Filter{
 		Page:      number(query.Get("page"), 1, math.MaxInt32),
@@ -44,27 +43,26 @@ func readFilter(c echo.Context, p auth.Principal) (recordings.Filter, error) {
 	if err := readDates(query, &filter); err != nil {
 		return filter, err
 	}
-	return filter, readBelonging(query, p, &filter)
+	return filter, readBelonging(query, &filter)
 }
 
-// readBelonging reads what a list may be narrowed to besides: owner, sharing, tags, folders and references. Nothing is
-// shared with the caller, and what another account has is as if it did not exist: such a list is empty.
-func readBelonging(query url.Values, p auth.Principal, filter *recordings.Filter) error {
-	none, err := readScope(query)
-	if err != nil {
+// readBelonging reads what a list may be narrowed to besides: owner, sharing, tags, folders and references. What the caller
+// cannot see is as if it did not exist: such a list is empty.
+func readBelonging(query url.Values, filter *recordings.Filter) error {
+	var err error
+	if filter.Scope, err = readScope(query); err != nil {
 		return err
 	}
-	if owner, ok := wholeNumber(query.Get("owner_id")); ok && owner != p.UserID() {
-		none = true
+	if owner, ok := wholeNumber(query.Get("owner_id")); ok {
+		filter.Owner = &owner
 	}
 	if tag, ok := wholeNumber(query.Get("tag_id")); ok && tag != 0 {
 		filter.Tag = tag
 	}
 	if folder, ok := wholeNumber(query.Get("folder_id")); ok {
-		filter.Folder, none = folder, none || folder == 0
+		filter.Folder, filter.None = folder, folder == 0
 	}
 	filter.NoFolder = strings.EqualFold(query.Get("folder_id"), "none")
-	filter.None = none
 	return readRef(query, filter)
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/stenometer/stenometer/routes"
 )
 
-// folderForm is a folder. Groups and templates, which the contract names, are none in this release.
+// folderForm is a folder. Templates, which the contract names, are none in this release.
 type folderForm struct {
 	ID                        int64   `json:"id"`
 	Name                      *string `json:"name"`
@@ -41,10 +41,11 @@ type folderForm struct {
 func folderFormOf(folder recordings.Folder) folderForm {
 	return folderForm{
 		ID: folder.ID, Name: folder.Name, Color: folder.Color, CustomPrompt: folder.CustomPrompt,
+		GroupID: folder.GroupID, IsGroupFolder: folder.GroupID != nil, GroupName: folder.GroupName,
 		DefaultLanguage: folder.DefaultLanguage, DefaultMinSpeakers: folder.MinSpeakers, DefaultMaxSpeakers: folder.MaxSpeakers,
 		DefaultHotwords: folder.Hotwords, DefaultInitialPrompt: folder.InitialPrompt, DefaultTranscriptionModel: folder.Model,
 		ProtectFromDeletion: folder.ProtectFromDeletion, RetentionDays: folder.RetentionDays,
-		AutoShareOnApply: true, ShareWithGroupLead: true, // what the contract answers for folders of no group
+		AutoShareOnApply: folder.AutoShare, ShareWithGroupLead: folder.ShareWithLead,
 		CreatedAt: routes.Naive(folder.CreatedAt), RecordingCount: folder.RecordingCount,
 	}
 }
@@ -56,25 +57,44 @@ type folderDetail struct {
 
 type folderListItem struct {
 	folderDetail
-	UserRole *string `json:"user_role"`
+	UserRole *string `json:"user_role" description:"admin or member of the group; null for a folder of one's own."`
+}
+
+// The roles in a group, as the contract knows them.
+const (
+	groupAdmin  = "admin"
+	groupMember = "member"
+)
+
+func groupRole(administers bool) string {
+	if administers {
+		return groupAdmin
+	}
+	return groupMember
 }
 
 func listFoldersOperation() routes.Operation {
 	return routes.Operation{
 		Summary: "List folders", Group: routes.GroupFolders,
-		Notes:   "By name, all of them: an account has at most 1,000.",
+		Notes:   "The account's own by name, then those of its organization; each has at most 1,000.",
 		Answers: routes.Answers{http.StatusOK: []folderListItem{{folderDetail: exampleFolderDetail()}}},
 	}
 }
 
 func (a *API) listFolders(c echo.Context, p auth.Principal) error {
+	if a.recordings.FoldersOn() != nil {
+		return c.JSON(http.StatusOK, []folderListItem{}) // as the contract has it
+	}
 	folders, err := a.recordings.Folders(c.Request().Context(), p)
 	if err != nil {
 		return err
 	}
 	answer := make([]folderListItem, len(folders))
 	for i, folder := range folders {
-		answer[i] = folderListItem{folderDetail: folderDetail{folderFormOf(folder), true}}
+		answer[i] = folderListItem{folderDetail: folderDetail{folderFormOf(folder), folder.CanEdit}}
+		if folder.GroupID != nil {
+			answer[i].UserRole = new(groupRole(folder.Lead))
+		}
 	}
 	return c.JSON(http.StatusOK, answer)
 }
@@ -94,25 +114,24 @@ func (a *API) showFolder(c echo.Context, p auth.Principal) error {
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusOK, folderDetail{folderFormOf(folder), true})
+	return c.JSON(http.StatusOK, folderDetail{folderFormOf(folder), folder.CanEdit})
 }
 
 // folderFields is what the bodies of folders have besides their name.
 type folderFields struct {
 	presetFields
+	sharingFields
 	DefaultHotwords           routes.Optional[string] `json:"default_hotwords" maxLength:"10000"`
 	DefaultInitialPrompt      routes.Optional[string] `json:"default_initial_prompt" maxLength:"10000"`
 	DefaultTranscriptionModel routes.Optional[string] `json:"default_transcription_model" maxLength:"120"`
 	RetentionDays             routes.Optional[int]    `json:"retention_days" minimum:"-1" maximum:"36500" description:"-1 keeps for good; 0 and null follow the server."`
 	NamingTemplateID          routes.Optional[int64]  `json:"naming_template_id" description:"null: this release has no templates."`
 	ExportTemplateID          routes.Optional[int64]  `json:"export_template_id" description:"null: this release has no templates."`
-	AutoShareOnApply          routes.Optional[bool]   `json:"auto_share_on_apply" description:"Counts for folders of groups, which this release has not."`
-	ShareWithGroupLead        routes.Optional[bool]   `json:"share_with_group_lead" description:"Counts for folders of groups, which this release has not."`
 }
 
 func (f folderFields) edit(name recordings.Edit[string]) recordings.FolderEdit {
 	return recordings.FolderEdit{
-		Preset: f.preset(name), Hotwords: edit(f.DefaultHotwords), InitialPrompt: edit(f.DefaultInitialPrompt),
+		Preset: f.preset(name), HoldingEdit: f.sharingFields.edit(), Hotwords: edit(f.DefaultHotwords), InitialPrompt: edit(f.DefaultInitialPrompt),
 		Model: edit(f.DefaultTranscriptionModel), RetentionDays: edit(f.RetentionDays),
 		NamingTemplateID: edit(f.NamingTemplateID), ExportTemplateID: edit(f.ExportTemplateID),
 	}
@@ -126,10 +145,10 @@ type newFolder struct {
 func createFolderOperation() routes.Operation {
 	return routes.Operation{
 		Summary: "Create a folder", Group: routes.GroupFolders, Request: exampleNewFolder(),
-		Notes: "A name that the account has already is a 400. What a folder gives as defaults counts for recordings in " +
-			"it that were given nothing, by themselves or by a tag.",
+		Notes: "A name that the account, or the group, has already is a 400. What a folder gives as defaults counts for " +
+			"recordings in it that were given nothing, by themselves or by a tag. A folder of a group takes a role that may publish.",
 		Answers:  routes.Answers{http.StatusCreated: folderFormOf(exampleFolder())},
-		Refusals: []problems.Kind{problems.InvalidParameter, problems.NotFound, problems.Conflict},
+		Refusals: []problems.Kind{problems.InvalidParameter, problems.NotFound, problems.Conflict, problems.InsufficientPermission, problems.FeatureDisabled},
 	}
 }
 
@@ -153,9 +172,10 @@ type folderUpdate struct {
 func updateFolderOperation(summary string) routes.Operation {
 	return routes.Operation{
 		Summary: summary, Group: routes.GroupFolders, Request: exampleFolderUpdate(),
-		Notes:    "What is not named stays, with PUT too.",
+		Notes: "What is not named stays, with PUT too. A folder of a group takes a role that may publish, and the scope share where " +
+			"more people may come to see recordings. The recordings of others leave what leaves a group.",
 		Answers:  routes.Answers{http.StatusOK: folderFormOf(exampleFolder())},
-		Refusals: []problems.Kind{problems.InvalidParameter, problems.Conflict},
+		Refusals: []problems.Kind{problems.InvalidParameter, problems.Conflict, problems.InsufficientPermission, problems.FeatureDisabled},
 	}
 }
 
@@ -183,8 +203,9 @@ func deleteFolderOperation() routes.Operation {
 	return routes.Operation{
 		Summary: "Delete a folder", Group: routes.GroupFolders,
 		Notes: "Its recordings stay, in no folder; each changes. When the answer is a failure, some of them may have left " +
-			"it already; asking again goes on from there.",
-		Answers: routes.Answers{http.StatusOK: folderDeletionResult{true}},
+			"it already; asking again goes on from there. A folder of a group takes a role that may publish.",
+		Answers:  routes.Answers{http.StatusOK: folderDeletionResult{true}},
+		Refusals: []problems.Kind{problems.InsufficientPermission, problems.FeatureDisabled},
 	}
 }
 

@@ -62,7 +62,7 @@ func TestFolderRefusals(t *testing.T) {
 	for body, field := range map[string]string{
 		`{}`:                                  "name",
 		`{"name":"c","color":"#12"}`:          "color",
-		`{"name":"c","group_id":3}`:           "group_id",
+		`{"name":"c","group_id":"3"}`:         "group_id",
 		`{"name":"c","retention_days":-2}`:    "retention_days",
 		`{"name":"c","retention_days":40000}`: "retention_days",
 		`{"name":"c","retention_days":"x"}`:   "retention_days",
@@ -88,7 +88,7 @@ func TestUploadShowsWhereItIs(t *testing.T) {
 	tag := s.expect(s.send(http.MethodPost, "/api/v1/tags", `{"name":"a"}`), http.StatusCreated, "")["id"]
 	folder := s.expect(s.send(http.MethodPost, "/api/v1/folders", `{"name":"b"}`), http.StatusCreated, "")["id"]
 	body := s.expect(s.upload(s.token, "a.wav", sound(1), "tag_id", fmt.Sprint(tag), "folder_id", fmt.Sprint(folder)), http.StatusAccepted, "")
-	keys(t, "tag of an upload", body["tags"].([]any)[0].(map[string]any), tagKeys+" is_group_tag group_id created_at")
+	keys(t, "tag of an upload", body["tags"].([]any)[0].(map[string]any), tagKeys+groupKeys+" created_at")
 	shown := body["folder"].(map[string]any)
 	keys(t, "folder of an upload", shown, folderKeys)
 	if shown["recording_count"] != 1.0 || body["folder_id"] != folder {

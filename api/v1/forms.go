@@ -89,20 +89,42 @@ func recordingFieldsOf(r recordings.Recording) recordingFields {
 // recordingListItem is a recording in a list.
 type recordingListItem struct {
 	recordingFields
-	HasTranscription bool      `json:"has_transcription"`
-	HasSummary       bool      `json:"has_summary"`
-	ErrorMessage     *string   `json:"error_message"`
-	ErrorCode        *string   `json:"error_code"`
-	IsShared         bool      `json:"is_shared"`
-	Owner            *struct{} `json:"owner"`
-	Share            *struct{} `json:"share"`
+	HasTranscription bool            `json:"has_transcription"`
+	HasSummary       bool            `json:"has_summary"`
+	ErrorMessage     *string         `json:"error_message"`
+	ErrorCode        *string         `json:"error_code"`
+	IsShared         bool            `json:"is_shared"`
+	Owner            *recordingOwner `json:"owner"`
+	Share            *recordingShare `json:"share"`
+}
+
+// recordingOwner is whose a recording is that is shared with the caller. There are no names of persons: name is null.
+type recordingOwner struct {
+	ID       int64   `json:"id"`
+	Username *string `json:"username" description:"null unless SHOW_USERNAMES_IN_UI is set."`
+	Name     *string `json:"name" description:"Always null."`
+}
+
+// recordingShare is how it is shared with the caller.
+type recordingShare struct {
+	ID         int64  `json:"id"`
+	CanEdit    bool   `json:"can_edit"`
+	CanReshare bool   `json:"can_reshare"`
+	Source     string `json:"source" enum:"manual,group_tag,group_folder"`
+	SharedAt   string `json:"shared_at"`
 }
 
 func recordingListItemOf(r recordings.Recording) recordingListItem {
-	return recordingListItem{
+	item := recordingListItem{
 		recordingFields: recordingFieldsOf(r), HasTranscription: r.HasTranscript, HasSummary: r.HasSummary,
 		ErrorMessage: r.ErrorMessage, ErrorCode: r.ErrorCode,
 	}
+	if r.Owner != nil && r.Share != nil {
+		item.IsShared = true
+		item.Owner = &recordingOwner{ID: r.Owner.ID, Username: r.Owner.Username}
+		item.Share = &recordingShare{r.Share.ID, r.Share.CanEdit, r.Share.CanReshare, r.Share.Source, routes.Micro(r.Share.At)}
+	}
+	return item
 }
 
 // recordingDetail is one recording. The three texts are absent, rather than null, where they were not asked for.
@@ -116,6 +138,7 @@ type recordingDetail struct {
 	Transcription **string       `json:"transcription,omitempty"`
 	Summary       **string       `json:"summary,omitempty"`
 	Notes         **string       `json:"notes,omitempty"`
+	approvalForm
 }
 
 func recordingDetailOf(detail recordings.Detail, include map[string]bool) recordingDetail {
@@ -123,6 +146,7 @@ func recordingDetailOf(detail recordings.Detail, include map[string]bool) record
 	form := recordingDetail{
 		recordingFields: recordingFieldsOf(r), ErrorMessage: r.ErrorMessage, ErrorCode: r.ErrorCode, MimeType: r.MimeType,
 		Events: eventsOf(detail.Events), DuplicateInfo: duplicateInfoOf(detail.Copies),
+		approvalForm: approvalFormOf(r),
 	}
 	if include["transcription"] {
 		form.Transcription = &detail.Transcription
@@ -190,7 +214,7 @@ func uploadedRecordingOf(u recordings.Uploaded) uploadedRecording {
 		form.Ignored = &routes.IgnoredOnUpload{TagIDs: u.Ignored.TagIDs, FolderID: u.Ignored.FolderID}
 	}
 	for _, tag := range u.Tags {
-		form.Tags = append(form.Tags, uploadedTag{tagForm{basicTag: basicTagOf(tag)}, routes.Naive(tag.CreatedAt)})
+		form.Tags = append(form.Tags, uploadedTag{tagFormOf(tag), routes.Naive(tag.CreatedAt)})
 	}
 	if u.Folder != nil {
 		folder := folderFormOf(*u.Folder)

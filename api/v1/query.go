@@ -12,15 +12,15 @@ import (
 	"github.com/stenometer/stenometer/recordings"
 )
 
-// readScope reads whose recordings are asked for; none when it is only those that are shared with the caller.
-func readScope(query url.Values) (none bool, err error) {
-	switch query.Get("scope") {
-	case "", "own", "all":
-		return false, nil
-	case "shared":
-		return true, nil
+// readScope reads whose recordings are asked for.
+func readScope(query url.Values) (recordings.Scope, error) {
+	switch scope := recordings.Scope(query.Get("scope")); scope {
+	case "":
+		return recordings.ScopeOwn, nil
+	case recordings.ScopeOwn, recordings.ScopeShared, recordings.ScopeAll:
+		return scope, nil
 	}
-	return false, problems.New(problems.InvalidParameter, "scope must be own, shared or all.")
+	return "", problems.New(problems.InvalidParameter, "scope must be own, shared or all.")
 }
 
 // isText tells whether the databases can hold the text and it is not too long.

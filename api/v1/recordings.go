@@ -65,7 +65,7 @@ func listRecordingsOperation() routes.Operation {
 }
 
 func (a *API) listRecordings(c echo.Context, p auth.Principal) error {
-	filter, err := readFilter(c, p)
+	filter, err := readFilter(c)
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/stenometer/stenometer/budgets"
 	"github.com/stenometer/stenometer/limits"
 	"github.com/stenometer/stenometer/llm"
+	"github.com/stenometer/stenometer/orgs"
 	"github.com/stenometer/stenometer/recordings"
 	"github.com/stenometer/stenometer/routes"
 	"github.com/stenometer/stenometer/speech"
@@ -23,6 +24,17 @@ type Accounts interface {
 	Find(ctx context.Context, id int64) (accounts.User, error)
 	SetAutoSummarization(ctx context.Context, id int64, enabled bool) error
 	SetProcessing(ctx context.Context, id int64, set accounts.Processing) (accounts.User, error)
+	SignsInBy(ctx context.Context, id int64) (string, error)
+}
+
+// Organizations keeps what the members of an organization have in common.
+type Organizations interface {
+	Common(ctx context.Context, id int64) (orgs.Common, error)
+	SetPrompts(ctx context.Context, id int64, set orgs.Prompts) (orgs.Common, error)
+	Words(ctx context.Context, p auth.Principal, status string, page, perPage int) ([]orgs.Word, int64, error)
+	Propose(ctx context.Context, p auth.Principal, word string) (orgs.Word, error)
+	Accept(ctx context.Context, p auth.Principal, id int64) (orgs.Word, error)
+	RemoveWord(ctx context.Context, p auth.Principal, id int64) error
 }
 
 // Standing tells how the limits of a request's caller stand.
@@ -32,10 +44,11 @@ type Standing interface {
 
 // Options is what the API needs; all of it is required but PublicURL.
 type Options struct {
-	Recordings *recordings.Recordings
-	Accounts   Accounts
-	Budgets    *budgets.Budgets
-	Limits     Standing
+	Recordings    *recordings.Recordings
+	Accounts      Accounts
+	Organizations Organizations
+	Budgets       *budgets.Budgets
+	Limits        Standing
 	// Addresses tells whether a request came by HTTPS.
 	Addresses *auth.Addresses
 	// PublicURL is the server's address as its users see it.
@@ -51,22 +64,23 @@ type Options struct {
 
 // API has the handlers.
 type API struct {
-	recordings *recordings.Recordings
-	accounts   Accounts
-	budgets    *budgets.Budgets
-	limits     Standing
-	addresses  *auth.Addresses
-	publicURL  string
-	engine     speech.Description
-	text       llm.Description
-	version    string
-	now        func() time.Time
+	recordings    *recordings.Recordings
+	accounts      Accounts
+	organizations Organizations
+	budgets       *budgets.Budgets
+	limits        Standing
+	addresses     *auth.Addresses
+	publicURL     string
+	engine        speech.Description
+	text          llm.Description
+	version       string
+	now           func() time.Time
 }
 
 // New makes the API.
 func New(o Options) *API {
 	return &API{
-		recordings: o.Recordings, accounts: o.Accounts, budgets: o.Budgets, limits: o.Limits, engine: o.Engine, text: o.Text,
+		recordings: o.Recordings, accounts: o.Accounts, organizations: o.Organizations, budgets: o.Budgets, limits: o.Limits, engine: o.Engine, text: o.Text,
 		addresses: o.Addresses, publicURL: o.PublicURL, version: o.Version, now: o.Now,
 	}
 }
@@ -75,6 +89,7 @@ func New(o Options) *API {
 func (a *API) Declare(t *routes.Table) {
 	a.declareRecordings(t)
 	a.declareBelongings(t)
+	a.declareOrganization(t)
 	a.declareServer(t)
 }
 
@@ -90,6 +105,8 @@ func (a *API) declareRecordings(t *routes.Table) {
 	t.Token("GET", "/api/v1/recordings/:recording/transcript", auth.Read, a.showTranscript, showTranscriptOperation())
 	t.Token("GET", "/api/v1/recordings/:recording/summary", auth.Read, a.showSummary, showSummaryOperation())
 	t.Token("PUT", "/api/v1/recordings/:recording/summary", auth.Write, a.replaceSummary, replaceSummaryOperation())
+	t.Token("POST", "/api/v1/recordings/:recording/summary/approve", auth.Write, a.approveSummary, approveSummaryOperation(), routes.Needs(auth.Approve))
+	t.Token("DELETE", "/api/v1/recordings/:recording/summary/approve", auth.Write, a.withdrawApproval, withdrawApprovalOperation(), routes.Needs(auth.Approve))
 	t.Token("GET", "/api/v1/recordings/:recording/notes", auth.Read, a.showNotes, showNotesOperation())
 	t.Token("PUT", "/api/v1/recordings/:recording/notes", auth.Write, a.replaceNotes, replaceNotesOperation())
 	t.Token("POST", "/api/v1/recordings/:recording/delete-audio", auth.Delete, a.deleteAudio, deleteAudioOperation())
@@ -127,6 +144,12 @@ func (a *API) declareBelongings(t *routes.Table) {
 	t.Token("GET", "/api/v1/recordings/:recording/shares", auth.Share, a.listShares, listSharesOperation())
 	t.Token("DELETE", "/api/v1/shares/:share", auth.Share, a.revokeShare, revokeShareOperation())
 
+	t.Token("POST", "/api/v1/recordings/:recording/internal-shares", auth.Share, a.shareInternally, shareInternallyOperation())
+	t.Token("GET", "/api/v1/recordings/:recording/internal-shares", auth.Share, a.listInternalShares, listInternalSharesOperation())
+	t.Token("DELETE", "/api/v1/recordings/:recording/internal-shares", auth.Share, a.endInternalShareWith, endInternalShareWithOperation())
+	t.Token("DELETE", "/api/v1/recordings/:recording/internal-shares/:share", auth.Share, a.endInternalShare, endInternalShareOperation())
+	t.Token("GET", "/api/v1/users/search", auth.Read, a.searchUsers, searchUsersOperation())
+
 	t.Token("GET", "/api/v1/recordings/:recording/events", auth.Read, a.listEvents, listEventsOperation())
 	t.Token("GET", "/api/v1/recordings/:recording/events/ics", auth.Read, a.sendCalendar, sendCalendarOperation())
 
@@ -139,11 +162,21 @@ func (a *API) declareBelongings(t *routes.Table) {
 	t.Token("DELETE", "/api/v1/recordings/:recording/tags/:tag", auth.Write, a.removeTag, removeTagOperation())
 
 	t.Token("GET", "/api/v1/folders", auth.Read, a.listFolders, listFoldersOperation())
-	t.Token("POST", "/api/v1/folders", auth.Write, a.createFolder, createFolderOperation())
+	t.Token("POST", "/api/v1/folders", auth.Write, a.withFolders(a.createFolder), createFolderOperation())
 	t.Token("GET", "/api/v1/folders/:folder", auth.Read, a.showFolder, showFolderOperation())
-	t.Token("PATCH", "/api/v1/folders/:folder", auth.Write, a.updateFolder, updateFolderOperation("Change a folder"))
-	t.Token("PUT", "/api/v1/folders/:folder", auth.Write, a.updateFolder, updateFolderOperation("Change a folder, as PATCH does"))
-	t.Token("DELETE", "/api/v1/folders/:folder", auth.Delete, a.deleteFolder, deleteFolderOperation())
+	t.Token("PATCH", "/api/v1/folders/:folder", auth.Write, a.withFolders(a.updateFolder), updateFolderOperation("Change a folder"))
+	t.Token("PUT", "/api/v1/folders/:folder", auth.Write, a.withFolders(a.updateFolder), updateFolderOperation("Change a folder, as PATCH does"))
+	t.Token("DELETE", "/api/v1/folders/:folder", auth.Delete, a.withFolders(a.deleteFolder), deleteFolderOperation())
+}
+
+// declareOrganization adds what the members of an organization have in common.
+func (a *API) declareOrganization(t *routes.Table) {
+	t.Token("GET", "/api/v1/organization", auth.Read, a.showOrganization, showOrganizationOperation())
+	t.Token("PATCH", "/api/v1/organization", auth.Write, a.updateOrganization, updateOrganizationOperation(), routes.Needs(auth.Publish))
+	t.Token("GET", "/api/v1/vocabulary", auth.Read, a.listWords, listWordsOperation())
+	t.Token("POST", "/api/v1/vocabulary", auth.Write, a.proposeWord, proposeWordOperation())
+	t.Token("POST", "/api/v1/vocabulary/:word/accept", auth.Write, a.acceptWord, acceptWordOperation(), routes.Needs(auth.AcceptMemoryRule))
+	t.Token("DELETE", "/api/v1/vocabulary/:word", auth.Write, a.removeWord, removeWordOperation())
 }
 
 // declareServer adds what is asked of the server and the account.
@@ -152,10 +185,6 @@ func (a *API) declareServer(t *routes.Table) {
 	t.Token("GET", "/api/v1/limits", auth.AnyToken, a.showLimits, showLimitsOperation())
 	t.Token("GET", "/api/v1/stats", auth.Read, a.showStats, showStatsOperation())
 	t.Token("GET", "/api/v1/usage", auth.Read, a.showUsage, showUsageOperation())
-	t.Token("GET", "/api/v1/admin/organizations/:organization/budget", auth.Settings, a.showOrganizationBudget, showOrganizationBudgetOperation(),
-		routes.Administration(auth.ManageTeamBilling))
-	t.Token("PUT", "/api/v1/admin/organizations/:organization/budget", auth.Settings, a.setOrganizationBudget, setOrganizationBudgetOperation(),
-		routes.Administration(auth.ManageTeamBilling))
 	t.Token("GET", "/api/v1/transcription", auth.Read, a.showTranscription, showTranscriptionOperation())
 	t.Token("PUT", "/api/v1/settings/auto-summarization", auth.Settings, a.setAutoSummarization, setAutoSummarizationOperation())
 	t.Token("PATCH", "/api/v1/settings/processing", auth.Settings, a.setProcessing, setProcessingOperation())

@@ -108,7 +108,7 @@ func readSearch(values url.Values) (recordings.Query, error) {
 		return q, problems.New(problems.InvalidParameter, "q must be text of %d to %d characters.", minSearch, maxQuery)
 	}
 	var err error
-	if q.None, err = readScope(values); err != nil {
+	if q.Scope, err = readScope(values); err != nil {
 		return q, err
 	}
 	if err := checkMode(values.Get("mode")); err != nil {

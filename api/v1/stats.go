@@ -22,6 +22,8 @@ type statsForm struct {
 	Tokens        tokenStats         `json:"tokens"`
 	Transcription transcriptionStats `json:"transcription"`
 	Activity      activityStats      `json:"activity"`
+	// Users is there for scope=all alone.
+	Users *accountStats `json:"users,omitempty"`
 }
 
 type recordingStats struct {
@@ -63,23 +65,29 @@ type activityStats struct {
 	LastTranscription *string `json:"last_transcription"`
 }
 
+// accountStats counts accounts; those are active that have uploaded in the last 30 days.
+type accountStats struct {
+	Total  int64 `json:"total"`
+	Active int64 `json:"active"`
+}
+
 type statsQuery struct {
-	Scope *string `query:"scope" description:"user, which other words are read as; all is refused."`
+	Scope *string `query:"scope" description:"user, which other words are read as; all is for administrators of the instance."`
 }
 
 func showStatsOperation() routes.Operation {
 	return routes.Operation{
 		Summary: "Show the account's statistics", Group: routes.GroupAccount, Request: statsQuery{},
-		Notes:   "Today begins at midnight in the organization's time zone, and so does the month. `estimated_cost` is what the month's audio cost, in US dollars.",
-		Answers: routes.Answers{http.StatusOK: exampleStats()}, Refusals: []problems.Kind{problems.NotPermitted},
+		Notes: "Today begins at midnight in the organization's time zone, and so does the month. `estimated_cost` is what the month's audio cost, " +
+			"in US dollars. With `scope=all` the figures are those of all accounts, nothing is bounded, and `users` is there besides; of tokens " +
+			"only those that were made for administration may ask.",
+		Answers: routes.Answers{http.StatusOK: exampleStats()}, Refusals: []problems.Kind{problems.InsufficientPermission},
 	}
 }
 
-// showStats shows the figures of the caller's own account: those of all accounts are administration, which this row is
-// not.
 func (a *API) showStats(c echo.Context, p auth.Principal) error {
 	if c.QueryParam("scope") == "all" {
-		return problems.New(problems.NotPermitted, "The figures of all accounts are for administrators.")
+		return a.showStatsOfAll(c, p)
 	}
 	stats, err := a.recordings.Stats(c.Request().Context(), p)
 	if err != nil {
@@ -91,6 +99,33 @@ func (a *API) showStats(c echo.Context, p auth.Principal) error {
 	}
 	return c.JSON(http.StatusOK, form)
 }
+
+// showStatsOfAll shows the figures of all accounts to whom the story lets see them.
+func (a *API) showStatsOfAll(c echo.Context, p auth.Principal) error {
+	ctx := c.Request().Context()
+	all, err := a.recordings.StatsOfAll(ctx, p)
+	if err != nil {
+		return err
+	}
+	month, err := a.budgets.Month(ctx, p.OrganizationID(), "")
+	if err != nil {
+		return err
+	}
+	used, err := a.budgets.Everywhere(ctx, month)
+	if err != nil {
+		return err
+	}
+	form := statsFormOf(all.Stats)
+	form.Tokens.UsedThisMonth = used.Tokens
+	form.Transcription = transcriptionStats{
+		UsedThisMonthSeconds: used.Seconds, UsedThisMonthMinutes: used.Seconds / 60, EstimatedCost: dollarsRounded(used.Audio),
+	}
+	form.Users = &accountStats{all.Accounts, all.Active}
+	return c.JSON(http.StatusOK, form)
+}
+
+// dollarsRounded is a sum in US dollars to the hundredth of a cent, as the contract has it.
+func dollarsRounded(micros int64) float64 { return math.Round(budgets.Dollars(micros)*1e4) / 1e4 }
 
 // countUse fills in what the account used this month of tokens and audio.
 func (a *API) countUse(ctx context.Context, p auth.Principal, form *statsForm) error {
@@ -109,7 +144,7 @@ func (a *API) countUse(ctx context.Context, p auth.Principal, form *statsForm) e
 	form.Tokens = tokenStats{UsedThisMonth: state.Tokens.Spent, Budget: state.Tokens.Budget, Percentage: percentage(state.Tokens)}
 	form.Transcription = transcriptionStats{
 		UsedThisMonthSeconds: state.Seconds.Spent, UsedThisMonthMinutes: state.Seconds.Spent / 60,
-		BudgetSeconds: state.Seconds.Budget, Percentage: percentage(state.Seconds), EstimatedCost: math.Round(budgets.Dollars(charged)*1e4) / 1e4,
+		BudgetSeconds: state.Seconds.Budget, Percentage: percentage(state.Seconds), EstimatedCost: dollarsRounded(charged),
 	}
 	if budget := state.Seconds.Budget; budget != nil {
 		form.Transcription.BudgetMinutes = new(*budget / 60)

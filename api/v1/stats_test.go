@@ -3,9 +3,12 @@ package v1_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"gorm.io/gorm"
 
+	"github.com/stenometer/stenometer/auth"
+	"github.com/stenometer/stenometer/budgets"
 	"github.com/stenometer/stenometer/models"
 )
 
@@ -34,11 +37,32 @@ func TestStatsForm(t *testing.T) {
 			t.Errorf("%s: the figures are %v", query, body)
 		}
 	}
-	s.expect(s.get("/api/v1/stats?scope=all"), 403, "not_permitted")
+	s.expect(s.get("/api/v1/stats?scope=all"), 403, "insufficient_permission")
 	other := s.expect(s.get("/api/v1/stats", "Authorization", "Bearer "+s.mint(s.account("other"), "read")), 200, "")
 	if other["recordings"].(map[string]any)["total"] != 0.0 || other["storage"].(map[string]any)["used_human"] != "0.0 B" {
 		t.Errorf("another account has %v", other)
 	}
+}
+
+// Rule: an administrator of the instance sees the figures of all accounts, with how many those are.
+func TestStatsOfAllForm(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	s.recording("a.wav")
+	s.spend(s.account("other"), 0, budgets.Measure{Audio: 90 * time.Second})
+	plain := s.finder.Mint(auth.Token{
+		ID: 5, UserID: s.user.ID, OrganizationID: s.user.OrganizationID, Role: auth.RoleAdmin, Scopes: auth.ParseScopes("read"), Administration: true, Instance: true,
+	})
+	body := s.expect(s.get("/api/v1/stats?scope=all", "Authorization", "Bearer "+plain), 200, "")
+	keys(t, "stats", body, "recordings storage queue tokens transcription activity users")
+	if users := body["users"].(map[string]any); users["total"] != 2.0 || users["active"] != 1.0 {
+		t.Errorf("the accounts are %v", users)
+	}
+	heard := body["transcription"].(map[string]any)
+	if heard["used_this_month_seconds"] != 90.0 || heard["used_this_month_minutes"] != 1.0 || heard["budget_seconds"] != nil || heard["estimated_cost"] != 0.0001 {
+		t.Errorf("the audio is %v", heard)
+	}
+	s.expect(s.get("/api/v1/stats?scope=all", s.as(s.user, "admin", "full", true)...), 403, "insufficient_permission")
 }
 
 // What was never chosen counts as yes.

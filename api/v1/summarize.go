@@ -32,11 +32,12 @@ func summarizeRecordingOperation() routes.Operation {
 			CustomPrompt: new("List what was decided, and by whom, for {{customer}}."), PromptVariables: map[string]string{"customer": "Analytical Engines"},
 		},
 		Notes: "The present summary and events are dropped at once, and the status is `SUMMARIZING` until the new ones are there; without " +
-			"a transcript of 10 characters or more, or while the recording is being processed, nothing changes and the answer is 400. " +
+			"a transcript of 10 characters or more, or while the recording is being processed, nothing changes and the answer is 400; nothing " +
+			"changes of a summary that is approved, and the answer is 409. " +
 			"A transcript that is longer than the server gives to a model is worked through in parts; what is beyond is left out, and the " +
 			"summary ends by saying so. Every member of the body, and the body itself, may be left out.",
 		Answers:  routes.Answers{http.StatusOK: queuedTranscription{true, 119, recordings.StatusQueued, summaryQueued}},
-		Refusals: []problems.Kind{problems.InvalidParameter, problems.InvalidState, problems.ModelUnavailable},
+		Refusals: []problems.Kind{problems.InvalidParameter, problems.InvalidState, problems.Conflict, problems.ModelUnavailable},
 	}
 }
 

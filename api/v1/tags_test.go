@@ -11,12 +11,14 @@ import (
 
 const tagKeys = "id name color custom_prompt default_language default_min_speakers default_max_speakers protect_from_deletion"
 
+const groupKeys = " is_group_tag group_id group_name auto_share_on_apply share_with_group_lead"
+
 // Each route answers a tag with the keys that the contract has for it.
 func TestTagForms(t *testing.T) {
 	t.Parallel()
 	s := open(t)
 	made := s.expect(s.send(http.MethodPost, "/api/v1/tags", `{"name":" Standup ","group_id":null,"default_min_speakers":2}`), http.StatusCreated, "")
-	keys(t, "tag that was created", made, tagKeys+" is_group_tag group_id")
+	keys(t, "tag that was created", made, tagKeys+groupKeys)
 	if made["name"] != "Standup" || made["color"] != "#3B82F6" || made["default_min_speakers"] != 2.0 || made["is_group_tag"] != false {
 		t.Errorf("created %v", made)
 	}
@@ -28,7 +30,7 @@ func TestTagForms(t *testing.T) {
 	if len(list) != 1 {
 		t.Fatalf("the list is %v", list)
 	}
-	keys(t, "tag in the list", list[0].(map[string]any), tagKeys+" is_group_tag group_id can_edit")
+	keys(t, "tag in the list", list[0].(map[string]any), tagKeys+groupKeys+" can_edit")
 	if list := s.expect(s.get("/api/v1/tags?name=other"), http.StatusOK, "")["tags"].([]any); len(list) != 0 {
 		t.Errorf("of another name there are %v", list)
 	}
@@ -56,7 +58,7 @@ func TestTagBodies(t *testing.T) {
 		`{"name":7}`:                         "name",
 		`{"name":"c","color":"red"}`:         "color",
 		`{"name":"c","color":"zzzzzzz"}`:     "color",
-		`{"name":"c","group_id":3}`:          "group_id",
+		`{"name":"c","group_id":"3"}`:        "group_id",
 		`{"name":"c","group_id":true}`:       "group_id",
 		`{"name":"c","custom_prompt":["x"]}`: "custom_prompt",
 		`{"name":"c","default_language":"12345678901"}`:      "default_language",

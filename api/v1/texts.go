@@ -72,12 +72,13 @@ func (a *API) replaceNotes(c echo.Context, p auth.Principal) error {
 type recordingSummary struct {
 	Summary    *string `json:"summary"`
 	HasSummary bool    `json:"has_summary"`
+	approvalForm
 }
 
 func showSummaryOperation() routes.Operation {
 	return routes.Operation{
 		Summary: "Show the summary of a recording", Group: routes.GroupRecordings, Request: textQuery{},
-		Answers: routes.Answers{http.StatusOK: recordingSummary{new(exampleSummary), true}, http.StatusNotModified: routes.Nothing{}},
+		Answers: routes.Answers{http.StatusOK: recordingSummary{new(exampleSummary), true, exampleApproval()}, http.StatusNotModified: routes.Nothing{}},
 	}
 }
 
@@ -90,7 +91,7 @@ func (a *API) showSummary(c echo.Context, p auth.Principal) error {
 	if err != nil {
 		return err
 	}
-	return answerTagged(c, tagSummary, id, r.UpdatedAt, recordingSummary{r.Summary, r.Summary != nil && *r.Summary != ""})
+	return answerTagged(c, tagSummary, id, r.UpdatedAt, recordingSummary{r.Summary, r.Summary != nil && *r.Summary != "", approvalFormOf(r)})
 }
 
 type summaryUpdate struct {

@@ -1,6 +1,7 @@
 package v1
 
 import (
+	"cmp"
 	"net/http"
 
 	"github.com/labstack/echo/v4"
@@ -26,7 +27,7 @@ type transcriptionCapabilities struct {
 	Chunking            bool `json:"chunking"`
 }
 
-// transcriptionModel is a model that a request may name. This release has no list of them.
+// transcriptionModel is a model that a request may name, as an administrator listed it.
 type transcriptionModel struct {
 	Value string `json:"value"`
 	Label string `json:"label"`
@@ -50,8 +51,11 @@ func (a *API) showTranscription(c echo.Context, _ auth.Principal) error {
 		},
 		Models: []transcriptionModel{},
 	}
-	if a.engine.Model != "" {
-		form.DefaultModel = &a.engine.Model
+	for _, name := range a.recordings.SpeechModelsVisible() {
+		form.Models = append(form.Models, transcriptionModel{name, name})
+	}
+	if model := cmp.Or(a.recordings.DefaultSpeechModel(), a.engine.Model); model != "" {
+		form.DefaultModel = &model
 	}
 	return c.JSON(http.StatusOK, form)
 }

@@ -84,7 +84,7 @@ func showUsageOperation() routes.Operation {
 		Summary: "Show what was spent", Group: routes.GroupAccount, Request: usageQuery{},
 		Notes: "The month is that of the organization's time zone. Calls whose figures no provider reported are `estimated_calls`; among them " +
 			"`unknown_calls` ended with their process and were charged in full. The budgets are those of now, whatever the month.",
-		Answers: routes.Answers{http.StatusOK: exampleUsage()}, Refusals: []problems.Kind{problems.InvalidParameter, problems.NotPermitted},
+		Answers: routes.Answers{http.StatusOK: exampleUsage()}, Refusals: []problems.Kind{problems.InvalidParameter, problems.InsufficientPermission},
 	}
 }
 
@@ -151,8 +151,8 @@ func (a *API) readUsage(ctx context.Context, query url.Values, p auth.Principal)
 	switch query.Get("scope") {
 	case "", "own":
 	case "organization":
-		if !p.May(auth.ManageTeamBilling) {
-			return asked, problems.New(problems.NotPermitted, "What the organization spends is for roles that may %s.", auth.ManageTeamBilling.Name())
+		if err := p.Permit(auth.ManageTeamBilling); err != nil {
+			return asked, err //nolint:wrapcheck // the refusal is the answer
 		}
 		asked.UserID = 0
 	default:
@@ -191,7 +191,7 @@ func groupings(list string) (map[budgets.Grouping]bool, error) {
 func standingFormOf(state budgets.State) standingForm {
 	return standingForm{
 		Spent: budgets.Dollars(state.Money.Spent), Held: budgets.Dollars(state.Money.Held),
-		Budget: dollarsOrNull(state.Money.Budget), Left: dollarsOrNull(state.Money.Left()), Alerts: state.Alerted,
+		Budget: budgets.DollarsOrNone(state.Money.Budget), Left: budgets.DollarsOrNone(state.Money.Left()), Alerts: state.Alerted,
 		Tokens: countFormOf(state.Tokens), AudioSeconds: countFormOf(state.Seconds),
 	}
 }
@@ -206,11 +206,4 @@ func usageEntryOf(sum budgets.LedgerSum) usageEntry {
 		Calls: sum.Calls, InputTokens: sum.InputTokens, OutputTokens: sum.OutputTokens, AudioSeconds: sum.AudioSeconds,
 		Charged: budgets.Dollars(sum.ChargedMicros), EstimatedCalls: sum.Estimated, UnknownCalls: sum.Unknown,
 	}
-}
-
-func dollarsOrNull(micros *int64) *float64 {
-	if micros == nil {
-		return nil
-	}
-	return new(budgets.Dollars(*micros))
 }

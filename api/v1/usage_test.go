@@ -90,7 +90,7 @@ func TestUsageIsToldToWhoMaySeeIt(t *testing.T) {
 		t.Errorf("the first entry is %v", chat)
 	}
 
-	s.expect(s.get("/api/v1/usage?scope=organization"), 403, "not_permitted")
+	s.expect(s.get("/api/v1/usage?scope=organization"), 403, "insufficient_permission")
 	for _, role := range []string{"admin", "owner"} {
 		whole := s.expect(s.get("/api/v1/usage?scope=organization&group_by=operation", s.as(s.user, role, "read", false)...), 200, "")
 		organization := whole["organization"].(map[string]any)

@@ -17,6 +17,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -36,9 +37,11 @@ import (
 	"github.com/stenometer/stenometer/media"
 	"github.com/stenometer/stenometer/models"
 	"github.com/stenometer/stenometer/models/modelstest"
+	"github.com/stenometer/stenometer/orgs"
 	"github.com/stenometer/stenometer/outbound"
 	"github.com/stenometer/stenometer/recordings"
 	"github.com/stenometer/stenometer/routes"
+	"github.com/stenometer/stenometer/settings"
 	"github.com/stenometer/stenometer/speech"
 	"github.com/stenometer/stenometer/tests/described"
 	"github.com/stenometer/stenometer/tests/jobstest"
@@ -57,6 +60,8 @@ type site struct {
 	budgets *budgets.Budgets
 	user    models.User
 	token   string
+	// standing are the system settings.
+	standing atomic.Pointer[settings.Values]
 }
 
 type noMetrics struct{}
@@ -107,6 +112,7 @@ func open(t testing.TB) *site {
 	if err != nil {
 		t.Fatal(err)
 	}
+	s.standing.Store(&settings.Values{MaxFileSizeMB: 1000, TranscriptLengthLimit: settings.Unlimited, EnableFolders: true})
 	stories := recordings.New(s.db, recordings.Options{
 		Transcriber: speech.NewTranscriber(deaf{}, toolbox, speech.TranscriberOptions{TempDir: filepath.Join(folder, "tmp"), Logger: logger}),
 		Text:        llm.NewAdapter(engine, llm.AdapterOptions{Attempts: 1, Logger: logger}),
@@ -116,6 +122,7 @@ func open(t testing.TB) *site {
 		Inquiry: recordings.InquiryOptions{Enabled: true},
 		Files:   files, TempDir: filepath.Join(folder, "tmp"), Free: func() (int64, error) { return 1 << 40, nil },
 		LocalPath: func(key string) string { return filepath.Join(folder, "files", key) },
+		Standing:  func() settings.Values { return *s.standing.Load() },
 		Keys:      idempotency.New(s.db, idempotency.Options{Life: time.Hour, Now: time.Now}),
 		Queue:     queue, Purses: s.budgets.Purses(), Media: toolbox, MaxUploadBytes: maxUpload, PublicSharing: true, Now: time.Now, Logger: logger,
 	})
@@ -129,7 +136,7 @@ func open(t testing.TB) *site {
 		Guard: guard, Bounds: routes.Bounds{Upload: maxUpload}, Metrics: noMetrics{}, Logger: logger, Now: time.Now, Purses: s.budgets.Purses(),
 	})
 	v1.New(v1.Options{
-		Recordings: stories, Accounts: accounts.New(s.db, accounts.Options{}), Budgets: s.budgets, Limits: guard, Version: "1.2.3", PublicURL: "http://notes.example.org/", Now: time.Now,
+		Recordings: stories, Accounts: accounts.New(s.db, accounts.Options{}), Organizations: orgs.NewOrganizations(s.db, time.Now), Budgets: s.budgets, Limits: guard, Version: "1.2.3", PublicURL: "http://notes.example.org/", Now: time.Now,
 		Addresses: auth.NewAddresses(auth.AddressOptions{
 			TrustedProxies: 1, TrustedNetworks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, Now: time.Now, Logger: logger,
 		}),

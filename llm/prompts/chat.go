@@ -11,6 +11,7 @@ type ChatInput struct {
 	Title, Participants, When string
 	Transcript, Notes         string
 	Language                  string
+	Vocabulary
 	// Cite says that the lines of the transcript are numbered, and asks for the numbers in the answer.
 	Cite bool
 	// History are the turns before the question. A turn that claims to be the system's is left out.
@@ -30,7 +31,7 @@ func ChatPart(in ChatInput) []llm.Message { return in.messages("chat_part", nil)
 func ChatJoin(in ChatInput, found []string) []llm.Message { return in.messages("chat_join", found) }
 
 func (in ChatInput) messages(prompt string, found []string) []llm.Message {
-	all := append([]string{in.Transcript, in.Notes, in.Language, in.About(), in.Question}, found...)
+	all := append([]string{in.Transcript, in.Notes, in.Language, in.WordList(), in.About(), in.Question}, found...)
 	for _, turn := range in.History {
 		all = append(all, turn.Text)
 	}

@@ -13,7 +13,7 @@ import (
 
 // Version names the wording. A prompt that changes gets a new version of its file, so that what was asked of a model
 // can be told from what is asked now.
-const Version = "v1"
+const Version = "v2"
 
 //go:embed files
 var files embed.FS

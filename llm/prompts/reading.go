@@ -9,11 +9,12 @@ import (
 // TitleInput is what a title is made of. Everything but Transcript may be empty.
 type TitleInput struct {
 	When, Language, Transcript string
+	Vocabulary
 }
 
 // Title asks for a title: one line.
 func Title(in TitleInput) []llm.Message {
-	return page{newFence(in.Transcript, in.When, in.Language), in, nil}.messages("title")
+	return page{newFence(in.Transcript, in.When, in.Language, in.WordList()), in, nil}.messages("title")
 }
 
 // EventsInput is what appointments are found in. Without When, dates that are relative to the day cannot be told.

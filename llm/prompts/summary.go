@@ -15,8 +15,9 @@ type SummaryInput struct {
 	// Instructions are what the reader wants; Standard() when empty. Their variables are filled already.
 	Instructions string
 	Language     string
-	Transcript   string
-	Notes        string
+	Vocabulary
+	Transcript string
+	Notes      string
 	// PartNo counts from 1 to Parts; both are of SummaryPart only.
 	PartNo, Parts int
 }
@@ -45,7 +46,7 @@ func (in SummaryInput) page(found []string) page {
 	if strings.TrimSpace(in.Instructions) == "" {
 		in.Instructions = Standard()
 	}
-	all := append([]string{in.Transcript, in.Notes, in.Instructions, in.Language, in.About()}, found...)
+	all := append([]string{in.Transcript, in.Notes, in.Instructions, in.Language, in.WordList(), in.About()}, found...)
 	return page{newFence(all...), in, found}
 }
 

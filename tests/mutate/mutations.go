@@ -7,7 +7,7 @@ const walk = "TestEveryGuardBitesOnEveryRoute"
 
 // mutations lists every guard of the code, taken out. Add a line for each new one.
 func mutations() []mutation {
-	return slices.Concat(guardMutations(), figureMutations(), stackMutations(), storyMutations(), promiseMutations(), providerMutations(), moneyMutations(), streamMutations(), inquiryMutations(), openAIMutations())
+	return slices.Concat(guardMutations(), figureMutations(), stackMutations(), storyMutations(), promiseMutations(), providerMutations(), moneyMutations(), sharingMutations(), roleMutations(), administrationMutations(), signInMutations(), groupMutations(), disablingMutations(), settingMutations(), streamMutations(), inquiryMutations(), openAIMutations())
 }
 
 // unguarded stands in for the middleware of a door.
@@ -66,7 +66,7 @@ func storyMutations() []mutation {
 		{"the cap on tokens is not judged", "tokens/create.go", "		if err := t.room(tx, owner.ID, row.CreatedAt); err != nil {\n			return err\n		}\n", "", "Cap", []string{"./tokens"}},
 		{"the create limit is not taken", "tokens/create.go", "charged, err = t.charge(ctx, owner)", "charged, err = nil, nil", "TestTheEleventhActiveToken", []string{"./tests"}},
 		{"failed sign-ins are not limited", "accounts/handlers/login.go", "	if err := h.standing(c, failures); err != nil {\n		return err\n	}\n", "", "TestAFailedLogin", []string{"./tests"}},
-		{"another account's recording is found", "recordings/recordings.go", `"id = ? AND user_id = ?", id, p.UserID()`, `"id = ?", id`, "TestAnotherTenants", []string{"./tests"}},
+		{"another account's recording is found", "recordings/access.go", "	case !shared:", "	case !shared && share.ID != 0:", "TestAnotherTenants", []string{"./tests"}},
 	}
 }
 
@@ -93,8 +93,8 @@ func promiseMutations() []mutation {
 		story("a link outlives its end", "shared.go", "!s.moment().Before(*share.ExpiresAt)", "s.moment().IsZero()", "TestLinksDie"),
 		story("the feed tells what has not settled", "changes.go", "now.Add(-writing - s.ChangesSettle)", "now.Add(-writing)", "TestFeedOrderAndSettling"),
 		story("the feed waits for no transaction", "changes.go", "now.Add(-writing - s.ChangesSettle)", "now.Add(min(0, writing) - s.ChangesSettle)", "TestFeedWaitsForASlowTransaction"),
-		story("another account's tags can be used", "tagging.go", `Where("user_id = ? AND id IN ?", userID, ids)`, `Where("? > 0 AND id IN ?", userID, ids)`, "Tag"),
-		story("another account's folder can be used", "patch.go", `Where("id = ? AND user_id = ?", *id, userID)`, `Where("id = ? AND ? > 0", *id, userID)`, "Patch"),
-		story("another account's recordings are searched", "search_candidates.go", `Where("user_id = ?", p.UserID()).Order(`, `Where("user_id > 0").Order(`, "TestSearchKeepsToTheAccount"),
+		story("another account's tags can be used", "groups.go", `((user_id = ? AND organization_id IS NULL) OR organization_id = ?)", p.UserID(), p.OrganizationID())`, `(organization_id IS NULL OR organization_id = ?)", p.OrganizationID())`, "Tag"),
+		story("another account's folder can be used", "groups.go", "	case ownerID == p.UserID():\n		return usable(db, p)", "	case ownerID == p.UserID():\n		return db", "Patch"),
+		story("another account's recordings are searched", "search_candidates.go", `q.narrow(db.Model(&models.Recording{}).Where("user_id = ?", p.UserID()), p)`, `q.narrow(db.Model(&models.Recording{}).Where("user_id > 0"), p)`, "TestSearchKeepsToTheAccount"),
 	}
 }

@@ -77,7 +77,7 @@ func newServer(t *testing.T, set settings) *server {
 		Tokens: s.tokens, Sessions: s.accounts, Limits: limits.Always(counts), InForce: inForce,
 		Addresses:       auth.NewAddresses(auth.AddressOptions{Now: s.clock.Now, Logger: logger}),
 		AllowQueryToken: set.queryToken, TokensManageByToken: set.manageByToken,
-		Metrics: &authtest.Metrics{}, Now: s.clock.Now,
+		Metrics: &authtest.Metrics{}, Logger: logger, Now: s.clock.Now,
 	})
 	table := routes.New(routes.Options{Guard: guard, Metrics: requests{}, Logger: logger, Now: s.clock.Now})
 	handlers.New(s.tokens).Declare(table)
@@ -94,7 +94,7 @@ func (s *server) signIn(name string) (userID int64, cookie string) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	cookie, _, err = s.accounts.OpenSession(context.Background(), "", user)
+	cookie, _, err = s.accounts.OpenSession(context.Background(), "", user, accounts.Browser{})
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -1,0 +1,127 @@
+package orgs
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"gorm.io/gorm"
+
+	"github.com/stenometer/stenometer/models"
+	"github.com/stenometer/stenometer/problems"
+)
+
+// The bounds of what an organization says for its members, in characters: those of what an account says for itself, and of
+// what an upload tells the speech engine.
+const (
+	maxSummaryPrompt = 10_000
+	maxInitialPrompt = 10_000
+)
+
+// Common is what the members of an organization have in common.
+type Common struct {
+	ID         int64
+	Slug, Name string
+	TimeZone   string
+	// SummaryPrompt is what summaries are told to be where neither recording nor account says it, InitialPrompt what the
+	// speech engine is told; nil for none.
+	SummaryPrompt, InitialPrompt *string
+}
+
+// Common is that of the organization of an id.
+func (o *Organizations) Common(ctx context.Context, id int64) (Common, error) {
+	var rows []models.Organization
+	if err := o.db.Read.WithContext(ctx).Where("id = ?", id).Limit(1).Find(&rows).Error; err != nil {
+		return Common{}, failed("find an organization", err)
+	}
+	if len(rows) == 0 {
+		return Common{}, problems.New(problems.NotFound, "There is no such organization.")
+	}
+	row := rows[0]
+	return Common{
+		ID: row.ID, Slug: row.Slug, Name: row.Name, TimeZone: row.TimeZone, SummaryPrompt: row.SummaryPrompt, InitialPrompt: row.InitialPrompt,
+	}, nil
+}
+
+// Text is what becomes of a text: nothing unless Given, and there is none any more when Value is nil or blank.
+type Text struct {
+	Given bool
+	Value *string
+}
+
+// Prompts is what becomes of what an organization says for its members.
+type Prompts struct{ SummaryPrompt, InitialPrompt Text }
+
+// SetPrompts keeps them, all that is asked or nothing.
+func (o *Organizations) SetPrompts(ctx context.Context, id int64, set Prompts) (Common, error) {
+	columns := map[string]any{}
+	for _, column := range []struct {
+		name  string
+		said  Text
+		bound int
+	}{
+		{"summary_prompt", set.SummaryPrompt, maxSummaryPrompt},
+		{"initial_prompt", set.InitialPrompt, maxInitialPrompt},
+	} {
+		value, err := column.said.check(column.name, column.bound)
+		if err != nil {
+			return Common{}, err
+		}
+		if column.said.Given {
+			columns[column.name] = value
+		}
+	}
+	if len(columns) > 0 {
+		err := o.db.Transaction(ctx, func(tx *gorm.DB) error {
+			return tx.Model(&models.Organization{}).Where("id = ?", id).UpdateColumns(columns).Error
+		})
+		if err != nil {
+			return Common{}, failed("keep the prompts of an organization", err)
+		}
+	}
+	return o.Common(ctx, id)
+}
+
+// check holds a text to its bound and takes the white space around it away.
+func (t Text) check(name string, bound int) (*string, error) {
+	if t.Value == nil {
+		return nil, nil //nolint:nilnil // none is no failure
+	}
+	text := strings.TrimSpace(*t.Value)
+	switch {
+	case text == "":
+		return nil, nil //nolint:nilnil // none is no failure
+	case !utf8.ValidString(text) || strings.ContainsRune(text, 0):
+		return nil, problems.New(problems.InvalidParameter, "%s holds what is no text.", name).With("field", name)
+	case utf8.RuneCountInString(text) > bound:
+		return nil, problems.New(problems.InvalidParameter, "%s must be at most %d characters long.", name, bound).
+			With("field", name).With("max_length", bound)
+	}
+	return &text, nil
+}
+
+// Spoken is what the work on a recording takes from its organization.
+type Spoken struct {
+	SummaryPrompt, InitialPrompt *string
+	// Words are those of the vocabulary that were accepted, newest first.
+	Words []string
+}
+
+// SpokenIn reads it.
+func SpokenIn(db *gorm.DB, id int64) (Spoken, error) {
+	var rows []models.Organization
+	if err := db.Select("summary_prompt", "initial_prompt").Where("id = ?", id).Limit(1).Find(&rows).Error; err != nil {
+		return Spoken{}, fmt.Errorf("read the prompts of the organization: %w", err)
+	}
+	var spoken Spoken
+	if len(rows) > 0 {
+		spoken.SummaryPrompt, spoken.InitialPrompt = rows[0].SummaryPrompt, rows[0].InitialPrompt
+	}
+	err := db.Model(&models.VocabularyWord{}).Where("organization_id = ? AND accepted_at IS NOT NULL", id).
+		Order("accepted_at DESC, id DESC").Limit(MaxWords).Pluck("word", &spoken.Words).Error
+	if err != nil {
+		return Spoken{}, fmt.Errorf("read the vocabulary: %w", err)
+	}
+	return spoken, nil
+}
