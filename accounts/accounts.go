@@ -147,6 +147,8 @@ type User struct {
 	OutputLanguage *string
 	ExtractEvents  bool
 	CreatedAt      time.Time
+	// epoch is that of its sessions when it was read.
+	epoch int64
 }
 
 func view(row models.User) User {
@@ -155,6 +157,7 @@ func view(row models.User) User {
 		Role: row.Role, InstanceAdmin: row.InstanceAdmin, DisabledAt: row.DisabledAt, CreatedAt: row.CreatedAt,
 		AutoSummarization: row.AutoSummarization == nil || *row.AutoSummarization,
 		SummaryPrompt:     row.SummaryPrompt, OutputLanguage: row.OutputLanguage, ExtractEvents: row.ExtractEvents,
+		epoch: row.SessionEpoch,
 	}
 }
 
@@ -172,13 +175,15 @@ func (a *Accounts) found(query *gorm.DB) (User, error) {
 	var row models.User
 	err := query.Take(&row).Error
 	if errors.Is(err, gorm.ErrRecordNotFound) {
-		return User{}, problems.New(problems.NotFound, "There is no such account.")
+		return User{}, noSuchAccount()
 	}
 	if err != nil {
 		return User{}, failed("find an account", err)
 	}
 	return view(row), nil
 }
+
+func noSuchAccount() error { return problems.New(problems.NotFound, "There is no such account.") }
 
 // now is the moment as the databases keep it.
 func (a *Accounts) now() time.Time { return a.options.Now().UTC().Truncate(time.Microsecond) }

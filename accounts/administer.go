@@ -120,8 +120,6 @@ func (a *Accounts) administering(ctx context.Context, by By, id int64, change fu
 	})
 }
 
-func noSuchAccount() error { return problems.New(problems.NotFound, "There is no such account.") }
-
 // administrator is who asks, as it is now; the zero row for the operator.
 func administrator(tx *gorm.DB, by By) (actor models.User, err error) {
 	if by.ActorID == 0 {

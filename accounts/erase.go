@@ -34,7 +34,7 @@ func (a *Accounts) beginErase(ctx context.Context, id int64, object func(*gorm.D
 		var row models.User
 		err := tx.Take(&row, id).Error
 		if errors.Is(err, gorm.ErrRecordNotFound) {
-			return problems.New(problems.NotFound, "There is no such account.")
+			return noSuchAccount()
 		}
 		if err != nil {
 			return err

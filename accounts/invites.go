@@ -156,7 +156,7 @@ func (a *Accounts) inviteToken(row models.TeamInvite) (string, error) {
 	return invitePrefix + base64.RawURLEncoding.EncodeToString(signed), nil
 }
 
-// Invites are those of an organization, newest first, and whether there are more.
+// Invites are those of an organization, newest first, and how many there are.
 func (a *Accounts) Invites(ctx context.Context, organizationID int64, offset, limit int) ([]Invite, int64, error) {
 	var rows []models.TeamInvite
 	var total int64

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/riverqueue/river"
@@ -163,7 +162,7 @@ func spoken(life time.Duration) string {
 	if count != 1 {
 		unit += "s"
 	}
-	return strings.Join([]string{fmt.Sprint(count), unit}, " ")
+	return fmt.Sprintf("%d %s", count, unit)
 }
 
 // mailInvite has an invite sent, in the transaction that makes it.

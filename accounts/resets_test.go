@@ -83,6 +83,35 @@ func TestANewPasswordEndsASessionThatRaced(t *testing.T) {
 	})
 }
 
+// Rule: who was let in by the old password while it was changed gets a session that opens nothing: verifying takes long, and
+// waits its turn.
+func TestANewPasswordEndsASignInThatRaced(t *testing.T) {
+	t.Parallel()
+	modelstest.Each(t, func(t *testing.T, db *models.DB) {
+		ctx := context.Background()
+		store := accounts.New(db, accounts.Options{Registration: accounts.Open})
+		ann := register(t, store, wish("ann"))
+		claim, err := store.Claim(ctx, ann.Email)
+		if err != nil {
+			t.Fatal(err)
+		}
+		verified, err := store.Verify(ctx, claim, wish("ann").Password)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := store.SetPassword(ctx, ann.ID, better); err != nil {
+			t.Fatal(err)
+		}
+		if opens(t, store, open(t, store, "", verified)) {
+			t.Error("the old password opened a session")
+		}
+		now, err := store.Find(ctx, ann.ID)
+		if err != nil || !opens(t, store, open(t, store, "", now)) {
+			t.Errorf("no session opens any more: %v", err)
+		}
+	})
+}
+
 // Rule: a link sets a password once, whoever races with it, ends the sessions, and its token is not in the database.
 func TestAResetWorksOnce(t *testing.T) {
 	t.Parallel()

@@ -59,12 +59,9 @@ func (b Browser) bounded() Browser {
 }
 
 // OpenSession begins a session of the account and returns the value of its cookie and how long it lives. A session
-// that the browser had before (old may be empty) is ended: what a stranger planted is worth nothing afterwards.
+// that the browser had before (old may be empty) is ended: what a stranger planted is worth nothing afterwards. It is of
+// the epoch in which the user was read: a password that was verified and changed meanwhile opens nothing.
 func (a *Accounts) OpenSession(ctx context.Context, old string, user User, browser Browser) (string, time.Duration, error) {
-	var row models.User
-	if err := a.db.Read.WithContext(ctx).Take(&row, user.ID).Error; err != nil {
-		return "", 0, failed("open a session", err)
-	}
 	ctx, err := a.sessions.Load(ctx, old)
 	if err == nil {
 		err = a.sessions.RenewToken(ctx)
@@ -76,10 +73,10 @@ func (a *Accounts) OpenSession(ctx context.Context, old string, user User, brows
 		return "", 0, failed("end the session before", err)
 	}
 	expires := a.now().Add(a.options.SessionLifetime)
-	a.sessions.Put(ctx, keyUser, row.ID)
-	a.sessions.Put(ctx, keyEpoch, row.SessionEpoch)
+	a.sessions.Put(ctx, keyUser, user.ID)
+	a.sessions.Put(ctx, keyEpoch, user.epoch)
 	a.sessions.Put(ctx, keyExpires, expires.Unix())
-	cookie, _, err := a.sessions.Commit(context.WithValue(ctx, opening{}, openedBy{browser.bounded(), row.ID, row.SessionEpoch}))
+	cookie, _, err := a.sessions.Commit(context.WithValue(ctx, opening{}, openedBy{browser.bounded(), user.ID, user.epoch}))
 	if err != nil {
 		return "", 0, failed("open a session", err)
 	}

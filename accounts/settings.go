@@ -90,7 +90,7 @@ func (a *Accounts) keep(ctx context.Context, id int64, columns map[string]any) e
 			return fmt.Errorf("write the account: %w", changed.Error)
 		}
 		if changed.RowsAffected == 0 {
-			return problems.New(problems.NotFound, "There is no such account.")
+			return noSuchAccount()
 		}
 		return nil
 	})

@@ -6,7 +6,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"sync"
+	"strconv"
 	"time"
 	"unicode/utf8"
 
@@ -22,6 +22,9 @@ const Command = "command"
 
 // Done is the outcome of what a story writes itself, in the transaction in which it happens.
 const Done = "done"
+
+// Refused is the outcome of what was refused.
+func Refused(kind problems.Kind) string { return strconv.Itoa(kind.Status()) + " " + kind.Code() }
 
 // Entry is something that was done. It holds no secret, no body and nothing that a caller wrote but ids.
 type Entry struct {
@@ -60,10 +63,7 @@ type Log struct {
 	db      *models.DB
 	options Options
 	refused refusals
-
-	mu    sync.Mutex
-	sweep *resting.Recurrent
-	end   context.CancelFunc
+	watch   resting.Watch
 }
 
 // New makes the log over a migrated database.

@@ -8,7 +8,6 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/stenometer/stenometer/models"
-	"github.com/stenometer/stenometer/resting"
 )
 
 // sweepAtOnce is how many entries one transaction removes: it must not keep the database's writer for long.
@@ -20,13 +19,7 @@ const firstSweep = time.Minute
 // Start begins to remove entries that are older than they are kept, until Stop. A second Start without a Stop between does
 // nothing.
 func (l *Log) Start(ctx context.Context) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.sweep != nil {
-		return
-	}
-	ctx, l.end = context.WithCancel(context.WithoutCancel(ctx))
-	l.sweep = resting.Again(ctx, min(firstSweep, l.options.SweepEvery), func(ctx context.Context) time.Duration {
+	l.watch.Start(ctx, min(firstSweep, l.options.SweepEvery), func(ctx context.Context) time.Duration {
 		if err := l.Sweep(ctx); err != nil && ctx.Err() == nil {
 			l.options.Logger.WarnContext(ctx, "old audit entries could not be removed", "error", err.Error())
 		}
@@ -35,16 +28,7 @@ func (l *Log) Start(ctx context.Context) {
 }
 
 // Stop ends what Start began and waits for it.
-func (l *Log) Stop() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.sweep == nil {
-		return
-	}
-	l.end()
-	l.sweep.End()
-	l.sweep = nil
-}
+func (l *Log) Stop() { l.watch.Stop() }
 
 // Sweep removes all that is older than it is kept.
 func (l *Log) Sweep(ctx context.Context) error {

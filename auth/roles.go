@@ -1,5 +1,7 @@
 package auth
 
+import "slices"
+
 // Role is one row of the table of roles: which names exist, which of them a new account may get, and what each may do
 // beyond its own work. The CHECK constraints of the databases, the user guide and the answers that list roles are
 // compared with this table by tests.
@@ -12,14 +14,7 @@ type Role struct {
 }
 
 // May reports whether the role has a verb.
-func (r Role) May(verb Verb) bool {
-	for _, own := range r.verbs {
-		if own == verb {
-			return true
-		}
-	}
-	return false
-}
+func (r Role) May(verb Verb) bool { return slices.Contains(r.verbs, verb) }
 
 // Verb is what only some roles may do. Verbs are made only in this file; no role has the zero Verb.
 type Verb struct{ name, meaning string }

@@ -1,6 +1,6 @@
-// Package orgs keeps what belongs to organizations and their members. So far that is the figures of limits that an
-// administrator gave single organizations, accounts and tokens: a change holds at once in the process that made it,
-// and in every other within a second.
+// Package orgs keeps what belongs to organizations and their members: the organizations themselves, what their members
+// have in common, their vocabulary, and the figures of limits that an administrator gave single organizations, accounts
+// and tokens. A change of figures holds at once in the process that made it, and in every other within a second.
 package orgs
 
 import (
@@ -16,6 +16,7 @@ import (
 	"github.com/stenometer/stenometer/config"
 	"github.com/stenometer/stenometer/limits"
 	"github.com/stenometer/stenometer/models"
+	"github.com/stenometer/stenometer/resting"
 )
 
 // FiguresOptions say how figures are kept.
@@ -35,10 +36,8 @@ type Figures struct {
 	known   atomic.Pointer[known]
 
 	reading sync.Mutex // held while the table is read, so that an older reading never replaces a later one
-
-	mu     sync.Mutex // protects cancel
-	cancel context.CancelFunc
-	ended  sync.WaitGroup
+	watch   resting.Watch
+	failing bool // the last poll failed; polls never overlap
 }
 
 // known is one reading of the table.
@@ -75,51 +74,28 @@ func (f *Figures) Rates(plan *limits.Plan, id int64) ([]limits.Rate, bool) {
 	return rates, found
 }
 
-// Start reads the figures and goes on to poll for changes, until Stop or the end of ctx. A second Start without a
-// Stop between does nothing.
+// Start reads the figures and goes on to poll for changes, until Stop. A second Start without a Stop between begins
+// nothing.
 func (f *Figures) Start(ctx context.Context) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.cancel != nil {
-		return nil
-	}
 	if err := f.Read(ctx); err != nil {
 		return err
 	}
-	ctx, f.cancel = context.WithCancel(context.WithoutCancel(ctx))
-	f.ended.Go(func() { f.poll(ctx) })
+	f.watch.Start(ctx, f.options.PollEvery, f.poll)
 	return nil
 }
 
 // Stop ends what Start began and waits for it. It may be called without Start and more than once.
-func (f *Figures) Stop() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.cancel != nil {
-		f.cancel()
-		f.ended.Wait()
-		f.cancel = nil
-	}
-}
+func (f *Figures) Stop() { f.watch.Stop() }
 
 // poll reads the figures when they have changed. While the database does not answer those of before hold; requests
 // are then refused anyway, for their credentials cannot be checked.
-func (f *Figures) poll(ctx context.Context) {
-	tick := time.NewTicker(f.options.PollEvery)
-	defer tick.Stop()
-	failing := false
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-		err := f.Read(ctx)
-		if err != nil && !failing && ctx.Err() == nil {
-			f.options.Logger.ErrorContext(ctx, "the figures of limits can't be read", "error", err)
-		}
-		failing = err != nil
+func (f *Figures) poll(ctx context.Context) time.Duration {
+	err := f.Read(ctx)
+	if err != nil && !f.failing && ctx.Err() == nil {
+		f.options.Logger.ErrorContext(ctx, "the figures of limits can't be read", "error", err)
 	}
+	f.failing = err != nil
+	return f.options.PollEvery
 }
 
 // Read makes sure that every change committed before its call is known.

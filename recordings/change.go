@@ -74,12 +74,16 @@ func (s *Recordings) changeWithin(
 	if match != nil && !match(row.UpdatedAt) {
 		return models.Recording{}, changedSince()
 	}
+	pending, err := s.pending(tx, p, &row)
+	if err != nil {
+		return row, err
+	}
 	fields, err := edit(tx, &row)
 	if err != nil || len(fields) == 0 {
 		return row, err
 	}
 	if slices.Contains(fields, FieldTags) || slices.Contains(fields, FieldFolder) {
-		if err := s.shareAsFiled(tx, p, &row); err != nil {
+		if err := s.shareAsFiled(tx, p, &row, pending); err != nil {
 			return row, err
 		}
 	}

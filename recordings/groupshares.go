@@ -31,9 +31,9 @@ type sharer struct {
 // new is shared unless it may grow, is COMPLETED, and sharing is switched on; what a tag has shared ends with it all the
 // same, lest it come back with the switch.
 func (s *Recordings) syncGroupShares(tx *gorm.DB, row *models.Recording, grow bool) (shared bool, err error) {
-	var now models.Recording // the row of a caller who does not own it lacks the owner's folder
-	if err := tx.Select("id", "user_id", "organization_id", "status", "folder_id").Where("id = ?", row.ID).Take(&now).Error; err != nil {
-		return false, fmt.Errorf("read what is shared: %w", err)
+	now, err := filed(tx, row.ID)
+	if err != nil {
+		return false, err
 	}
 	grants, err := groupGrants(tx, now)
 	if err != nil {
@@ -72,6 +72,15 @@ func (s *Recordings) syncGroupShares(tx *gorm.DB, row *models.Recording, grow bo
 		}
 	}
 	return true, s.shareWith(tx, row, fresh)
+}
+
+// filed is the row with the owner's folder, which that of a caller who does not own it lacks.
+func filed(tx *gorm.DB, id int64) (now models.Recording, err error) {
+	err = tx.Select("id", "user_id", "organization_id", "status", "folder_id").Where("id = ?", id).Take(&now).Error
+	if err != nil {
+		return now, fmt.Errorf("read what is shared: %w", err)
+	}
+	return now, nil
 }
 
 // correct makes a share that stays say by which tag or folder, and how far.
@@ -148,13 +157,44 @@ func sharersOf(tx *gorm.DB, row models.Recording) ([]sharer, error) {
 }
 
 // shareAsFiled is syncGroupShares for what a caller has put under a tag or into a folder: who thereby shares it must be
-// allowed to, or nothing is changed.
-func (s *Recordings) shareAsFiled(tx *gorm.DB, p auth.Principal, row *models.Recording) error {
+// allowed to, or nothing is changed. Pending is what pending gave before the change.
+func (s *Recordings) shareAsFiled(tx *gorm.DB, p auth.Principal, row *models.Recording, pending map[int64]bool) error {
 	shared, err := s.syncGroupShares(tx, row, true)
-	if err != nil || !shared {
+	if err != nil {
 		return err
 	}
+	after, err := s.pending(tx, p, row)
+	if err != nil {
+		return err
+	}
+	for person := range after {
+		shared = shared || !pending[person]
+	}
+	if !shared {
+		return nil
+	}
 	return p.Require(auth.Share) //nolint:wrapcheck // a refusal for the caller
+}
+
+// pending are whom a recording will be shared with once it is complete, for a caller that may not share. Else it could file
+// a recording of which it has asked for a new transcription, and wait.
+func (s *Recordings) pending(tx *gorm.DB, p auth.Principal, row *models.Recording) (map[int64]bool, error) {
+	if !s.InternalSharing || p.Scopes().Has(auth.Share) || row.Status == StatusCompleted {
+		return nil, nil
+	}
+	now, err := filed(tx, row.ID)
+	if err != nil {
+		return nil, err
+	}
+	grants, err := groupGrants(tx, now)
+	if err != nil {
+		return nil, err
+	}
+	people := make(map[int64]bool, len(grants))
+	for _, g := range grants {
+		people[g.userID] = true
+	}
+	return people, nil
 }
 
 // errTrial takes back what was only tried.

@@ -228,3 +228,39 @@ func TestATokenSharesByItsScope(t *testing.T) {
 		}
 	})
 }
+
+// Rule: nor does it share by waiting: what is transcribed anew is shared as soon as that is done. What was to be shared
+// before, and what shares nothing, is free.
+func TestATokenSharesNothingByWaiting(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, url string) {
+		ctx := t.Context()
+		r := newRig(t, url, "", sharing)
+		r.crew()
+		id := r.said(r.user, "talk", time.Now(), "x")
+		r.rest(id, recordings.StatusQueued)
+		all, own := r.tag(r.owner, r.common("all")), r.tag(r.owner, called("own"))
+		folder, err := r.recordings.CreateFolder(ctx, r.owner, r.commonFolder("folder"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		writer := r.as(r.user, "editor", "read write process")
+		_, added := r.recordings.AddTags(ctx, writer, id, []int64{all})
+		_, patched := r.recordings.Patch(ctx, writer, id, nil, recordings.Patch{FolderID: becomes(folder.ID)})
+		_, batch := r.recordings.PatchBatch(ctx, writer, []int64{id}, recordings.BatchPatch{AddTags: []int64{all}})
+		for story, err := range map[string]error{"add": added, "patch": patched, "batch": batch} {
+			if !problems.Is(err, problems.InsufficientScope) {
+				t.Errorf("%s: %v", story, err)
+			}
+		}
+		if _, err := r.recordings.AddTags(ctx, writer, id, []int64{own}); err != nil {
+			t.Errorf("a tag that shares nothing: %v", err)
+		}
+		if _, err := r.recordings.AddTags(ctx, r.owner, id, []int64{all}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := r.recordings.Patch(ctx, writer, id, nil, recordings.Patch{FolderID: becomes(folder.ID)}); err != nil {
+			t.Errorf("a folder that will share with nobody new: %v", err)
+		}
+	})
+}

@@ -159,7 +159,6 @@ func (l lookups) metadata() agent.Tool {
 		if err != nil {
 			return agent.Result{}, err
 		}
-		around = around.seenBy(l.p)
 		around = around.seenBy(at.p)
 		transcript, _, err := loadTranscript(at.db, row)
 		if err != nil {

@@ -13,11 +13,13 @@ import (
 
 // The sources of an internal share.
 const (
-	ByHand      = "manual"
-	ByTag       = "group_tag"
-	ByFolder    = "group_folder"
-	sharesAtOne = 500 // rows that one statement writes
+	ByHand   = "manual"
+	ByTag    = "group_tag"
+	ByFolder = "group_folder"
 )
+
+// sharesAtOne is how many rows of shares one statement writes.
+const sharesAtOne = 500
 
 // grant is what a person is to be given of a recording of another.
 type grant struct {

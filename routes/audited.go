@@ -112,5 +112,5 @@ func outcomeOf(c echo.Context, err error) string {
 	if errors.As(err, &refusal) {
 		problem = refusal.Problem()
 	}
-	return strconv.Itoa(problem.Kind.Status()) + " " + problem.Kind.Code()
+	return audit.Refused(problem.Kind)
 }

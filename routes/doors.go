@@ -22,14 +22,17 @@ func (t *Table) Public(method, path, reason string, h func(echo.Context) error, 
 	row, spec := t.row(DoorPublic, method, path, op, opts)
 	row.Reason = reason
 	row.Stack = t.guard.PublicStack(spec.guard)
-	t.mount(row, t.public(spec.guard), h)
+	t.mount(row, t.public(spec), h)
 }
 
 // public is the guard of a public row: the address limits, then the handler, whose 401s are counted.
-func (t *Table) public(row auth.Row) echo.MiddlewareFunc {
-	admit := t.guard.Public(row)
+func (t *Table) public(spec rowSpec) echo.MiddlewareFunc {
+	admit := t.guard.Public(spec.guard)
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
+			if spec.page.path != "" {
+				c.Set(toldKey, spec.page)
+			}
 			if err := admit(c); err != nil {
 				return err
 			}

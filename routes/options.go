@@ -16,6 +16,7 @@ type rowSpec struct {
 	longAnswer bool
 	weighs     string
 	action     string
+	page       onPage
 
 	awaitsModel bool
 	awaitsAgent bool

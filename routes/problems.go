@@ -31,6 +31,9 @@ func (t *Table) answer(c echo.Context, id string, err error) (code string, statu
 	}
 	t.logCause(c, id, kind, err)
 	t.write(c, id, kind, p)
+	if toldAt(c, kind) != "" {
+		return kind.Code(), http.StatusFound
+	}
 	return kind.Code(), kind.Status()
 }
 
@@ -53,7 +56,13 @@ func (t *Table) write(c echo.Context, id string, kind problems.Kind, p *problems
 	if challenge := challenge(kind, p.Fields); challenge != "" {
 		h.Set("WWW-Authenticate", challenge)
 	}
-	if err := c.JSON(kind.Status(), refusalBody(c, kind, p, id)); err != nil {
+	err := error(nil)
+	if page := toldAt(c, kind); page != "" {
+		err = c.Redirect(http.StatusFound, page)
+	} else {
+		err = c.JSON(kind.Status(), refusalBody(c, kind, p, id))
+	}
+	if err != nil {
 		t.logger.Debug("an answer could not be written", "request_id", id, "error", err.Error())
 	}
 }

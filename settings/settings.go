@@ -16,6 +16,7 @@ import (
 
 	"github.com/stenometer/stenometer/models"
 	"github.com/stenometer/stenometer/problems"
+	"github.com/stenometer/stenometer/resting"
 )
 
 // Options say what bounds the settings and how they are kept.
@@ -40,10 +41,8 @@ type Settings struct {
 	known   atomic.Pointer[known]
 
 	reading sync.Mutex // held while the table is read, so that an older reading never replaces a later one
-
-	mu     sync.Mutex // protects cancel
-	cancel context.CancelFunc
-	ended  sync.WaitGroup
+	watch   resting.Watch
+	failing bool // the last poll failed; polls never overlap
 }
 
 // known is one reading of the rows.
@@ -75,50 +74,27 @@ func New(db *models.DB, options Options) *Settings {
 // Values are those in force.
 func (s *Settings) Values() Values { return s.known.Load().values }
 
-// Start reads the settings and goes on to poll for changes, until Stop. A second Start without a Stop between does
+// Start reads the settings and goes on to poll for changes, until Stop. A second Start without a Stop between begins
 // nothing.
 func (s *Settings) Start(ctx context.Context) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.cancel != nil {
-		return nil
-	}
 	if err := s.Read(ctx); err != nil {
 		return err
 	}
-	ctx, s.cancel = context.WithCancel(context.WithoutCancel(ctx))
-	s.ended.Go(func() { s.poll(ctx) })
+	s.watch.Start(ctx, s.options.PollEvery, s.poll)
 	return nil
 }
 
 // Stop ends what Start began and waits for it. It may be called without Start and more than once.
-func (s *Settings) Stop() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.cancel != nil {
-		s.cancel()
-		s.ended.Wait()
-		s.cancel = nil
-	}
-}
+func (s *Settings) Stop() { s.watch.Stop() }
 
 // poll reads the settings when they have changed. While the database does not answer those of before hold.
-func (s *Settings) poll(ctx context.Context) {
-	tick := time.NewTicker(s.options.PollEvery)
-	defer tick.Stop()
-	failing := false
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-		err := s.Read(ctx)
-		if err != nil && !failing && ctx.Err() == nil {
-			s.options.Logger.ErrorContext(ctx, "the system settings can't be read", "error", err)
-		}
-		failing = err != nil
+func (s *Settings) poll(ctx context.Context) time.Duration {
+	err := s.Read(ctx)
+	if err != nil && !s.failing && ctx.Err() == nil {
+		s.options.Logger.ErrorContext(ctx, "the system settings can't be read", "error", err)
 	}
+	s.failing = err != nil
+	return s.options.PollEvery
 }
 
 // Read makes sure that every change committed before its call is known.

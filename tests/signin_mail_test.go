@@ -14,7 +14,7 @@ import (
 	"github.com/stenometer/stenometer/tests/servertest"
 )
 
-var linkInMail = regexp.MustCompile(`https://notes\.example\.org(/[a-z-]+)#([A-Za-z0-9_-]+)`)
+var linkInMail = regexp.MustCompile(`https?://notes\.(?:example\.org|test)(/[a-z-]+)#([A-Za-z0-9_-]+)`)
 
 // mailed waits for the n-th letter and is its addressee and the path and token of its link.
 func mailed(t *testing.T, post *mailtest.Post, n int) (to, path, token string) {

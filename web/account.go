@@ -14,6 +14,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/stenometer/stenometer/auth"
+	"github.com/stenometer/stenometer/problems"
 	"github.com/stenometer/stenometer/routes"
 )
 
@@ -37,10 +38,11 @@ const guide = "https://github.com/stenometer/stenometer/tree/main/docs/user-guid
 // failures are what the sign-in page says of an attempt that ended at another address, by the code of the refusal. No
 // other text can be put on the page by its address.
 var failures = map[string]string{
-	"oidc_refused":     "The sign-in was refused. Try again, from the same browser and without a break.",
-	"oidc_unavailable": "The sign-in cannot be reached at the moment. Try again soon, or use your password.",
-	"conflict":         "There is an account with your address already, or this sign-in belongs to another one. Sign in with your password and link the two.",
-	"feature_disabled": "This server has no other sign-in than by password.",
+	problems.OIDCRefused.Code():        "The sign-in was refused. Try again, from the same browser and without a break.",
+	problems.OIDCUnavailable.Code():    "The other sign-in cannot be reached at the moment. Try again soon, or use your password.",
+	problems.Conflict.Code():           "There is an account with your address already, or this sign-in belongs to another one. Sign in as before, and link the two.",
+	problems.FeatureDisabled.Code():    "This server has no other sign-in than by password.",
+	problems.AddressRateLimited.Code(): "Too many requests came from your address. Try again in a while.",
 }
 
 // notices are what a page says of what was done before it was opened.

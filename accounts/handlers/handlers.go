@@ -82,8 +82,9 @@ func (h *Handlers) Declare(t *routes.Table) {
 	t.Public("POST", "/api/auth/invites/accept", "the token of the invite is the credential", h.acceptInvite, acceptInviteOperation(),
 		routes.Limit(limits.Register))
 
-	t.Public("GET", oidcPath+"/start", "who signs in has no credential yet", h.startOIDC, startOIDCOperation(), routes.Limit(limits.Login))
-	t.Public("GET", CallbackPath, "the issuer's code is the credential", h.callbackOIDC, callbackOIDCOperation(), routes.Limit(limits.Login))
+	toldOnPage := routes.ToldOn("/sign-in", problems.OIDCRefused, problems.OIDCUnavailable, problems.Conflict, problems.FeatureDisabled, problems.AddressRateLimited)
+	t.Public("GET", oidcPath+"/start", "who signs in has no credential yet", h.startOIDC, startOIDCOperation(), routes.Limit(limits.Login), toldOnPage)
+	t.Public("GET", CallbackPath, "the issuer's code is the credential", h.callbackOIDC, callbackOIDCOperation(), routes.Limit(limits.Login), toldOnPage)
 	t.Account("POST", oidcPath+"/link", h.linkOIDC, linkOIDCOperation())
 }
 
@@ -114,8 +115,8 @@ func (h *Handlers) fromHere(c echo.Context) error {
 
 type registration struct {
 	Email    string `json:"email" required:"true" maxLength:"254" format:"email" example:"ada@example.org"`
-	Username string `json:"username" required:"true" maxLength:"100" example:"ada"`
-	Password string `json:"password" required:"true" maxLength:"1000" format:"password"`
+	Username string `json:"username" required:"true" maxLength:"80" example:"ada"`
+	Password string `json:"password" required:"true" maxLength:"1024" format:"password"`
 }
 
 func registerOperation() routes.Operation {

@@ -11,8 +11,8 @@ import (
 
 type invited struct {
 	Token    string `json:"token" required:"true" maxLength:"256"`
-	Username string `json:"username" required:"true" maxLength:"100" example:"grace"`
-	Password string `json:"password" required:"true" maxLength:"1000" format:"password"`
+	Username string `json:"username" required:"true" maxLength:"80" example:"grace"`
+	Password string `json:"password" required:"true" maxLength:"1024" format:"password"`
 }
 
 func acceptInviteOperation() routes.Operation {

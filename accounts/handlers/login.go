@@ -15,7 +15,7 @@ import (
 type credentials struct {
 	Email    string `json:"email,omitempty" maxLength:"254" example:"ada@example.org"`
 	Username string `json:"username,omitempty" maxLength:"254" description:"Instead of the e-mail address."`
-	Password string `json:"password" maxLength:"1000" format:"password"`
+	Password string `json:"password" maxLength:"1024" format:"password"`
 }
 
 func loginOperation() routes.Operation {

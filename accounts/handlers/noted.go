@@ -6,6 +6,7 @@ import (
 	"github.com/stenometer/stenometer/accounts"
 	"github.com/stenometer/stenometer/audit"
 	"github.com/stenometer/stenometer/auth"
+	"github.com/stenometer/stenometer/problems"
 )
 
 // What the audit log calls that which happens here.
@@ -34,7 +35,7 @@ func (h *Handlers) note(c echo.Context, userID int64, action, outcome string) {
 // account.
 func (h *Handlers) noteFailure(c echo.Context, claim accounts.Claim) {
 	h.write(c, audit.Entry{
-		ActorID: claim.UserID(), OrganizationID: claim.OrganizationID(), Action: signInFailed, Outcome: "401 invalid_credentials",
+		ActorID: claim.UserID(), OrganizationID: claim.OrganizationID(), Action: signInFailed, Outcome: audit.Refused(problems.InvalidCredentials),
 	})
 }
 

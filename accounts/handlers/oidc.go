@@ -10,6 +10,7 @@ import (
 
 	"github.com/stenometer/stenometer/accounts"
 	"github.com/stenometer/stenometer/accounts/oidc"
+	"github.com/stenometer/stenometer/audit"
 	"github.com/stenometer/stenometer/auth"
 	"github.com/stenometer/stenometer/problems"
 	"github.com/stenometer/stenometer/routes"
@@ -27,6 +28,8 @@ const (
 // retryIssuer is the hint of when an issuer that is down may be asked again.
 const retryIssuer = 5 * time.Second
 
+const toldNote = "Who asks for `text/html` is sent to the page of the sign-in instead of being refused, with the code as `error`."
+
 type startQuery struct {
 	Next string `query:"next" maxLength:"500" description:"The local path at which the browser goes on; / by itself, and in place of what is none."`
 }
@@ -34,7 +37,7 @@ type startQuery struct {
 func startOIDCOperation() routes.Operation {
 	return routes.Operation{
 		Summary: "Sign in by OpenID Connect", Group: routes.GroupAccount, Request: startQuery{},
-		Notes:    "For browsers: sends them to the issuer. Answers 403 `feature_disabled` where the operator has named none.",
+		Notes:    "For browsers: sends them to the issuer. Answers 403 `feature_disabled` where the operator has named none. " + toldNote,
 		Answers:  routes.Answers{http.StatusFound: routes.Nothing{}},
 		Refusals: []problems.Kind{problems.FeatureDisabled, problems.OIDCUnavailable},
 	}
@@ -123,7 +126,7 @@ func callbackOIDCOperation() routes.Operation {
 	return routes.Operation{
 		Summary: "Come back from the issuer of OpenID Connect", Group: routes.GroupAccount, Request: callbackQuery{},
 		Notes: "For browsers: sets the session cookie and sends them on to the path they asked for. It has `notice=" + unmappedNotice + "` where no claim gave a " +
-			"role, so that the account has no verb. An account that has the same e-mail address and is not linked is never signed in to: 409.",
+			"role, so that the account has no verb. An account that has the same e-mail address and is not linked is never signed in to: 409. " + toldNote,
 		Answers:  routes.Answers{http.StatusFound: routes.Nothing{}},
 		Refusals: []problems.Kind{problems.FeatureDisabled, problems.OIDCRefused, problems.OIDCUnavailable, problems.Conflict},
 	}
@@ -137,12 +140,12 @@ func (h *Handlers) callbackOIDC(c echo.Context) error {
 	c.SetCookie(h.stateCookie(c, "", -1))
 	state, arrival, err := h.arrival(c)
 	if err != nil {
-		h.note(c, 0, oidcRefused, problems.Of(err).Kind.Code())
+		h.note(c, 0, oidcRefused, audit.Refused(problems.Of(err).Kind))
 		return err
 	}
 	user, action, err := h.admit(c, state, arrival)
 	if err != nil {
-		h.note(c, 0, oidcRefused, problems.Of(err).Kind.Code())
+		h.note(c, 0, oidcRefused, audit.Refused(problems.Of(err).Kind))
 		return err
 	}
 	next := localPath(state.Next)

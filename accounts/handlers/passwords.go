@@ -5,14 +5,15 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/stenometer/stenometer/audit"
 	"github.com/stenometer/stenometer/auth"
 	"github.com/stenometer/stenometer/problems"
 	"github.com/stenometer/stenometer/routes"
 )
 
 type newPassword struct {
-	Current string `json:"current" required:"true" maxLength:"1000" format:"password"`
-	New     string `json:"new" required:"true" maxLength:"1000" format:"password" description:"8 to 1024 bytes, and neither the e-mail address nor the username."`
+	Current string `json:"current" required:"true" maxLength:"1024" format:"password"`
+	New     string `json:"new" required:"true" maxLength:"1024" format:"password" description:"8 to 1024 bytes, and neither the e-mail address nor the username."`
 }
 
 func changePasswordOperation() routes.Operation {
@@ -40,7 +41,7 @@ func (h *Handlers) changePassword(c echo.Context, p auth.Principal) error {
 	}
 	err = h.Accounts.ChangePassword(ctx, claim, body.Current, body.New)
 	if problems.Is(err, problems.InvalidCredentials) {
-		h.note(c, p.UserID(), passwordFailed, "401 invalid_credentials")
+		h.note(c, p.UserID(), passwordFailed, audit.Refused(problems.InvalidCredentials))
 		return h.failed(c, failures, err)
 	}
 	if err != nil {
@@ -91,7 +92,7 @@ func (h *Handlers) forgotPassword(c echo.Context) error {
 
 type passwordByLink struct {
 	Token    string `json:"token" required:"true" maxLength:"256"`
-	Password string `json:"password" required:"true" maxLength:"1000" format:"password" description:"8 to 1024 bytes, and neither the e-mail address nor the username."`
+	Password string `json:"password" required:"true" maxLength:"1024" format:"password" description:"8 to 1024 bytes, and neither the e-mail address nor the username."`
 }
 
 // passwordSet says that a password is set.

@@ -58,10 +58,25 @@ func TestChangingThePassword(t *testing.T) {
 		if entry.ActorID != ann.ID || entry.Address == "" || entry.OrganizationID != ann.OrganizationID || entry.Object != fmt.Sprintf("user %d", ann.ID) {
 			t.Errorf("an entry is %+v", entry)
 		}
+		if strings.HasSuffix(entry.Action, ".failed") != (entry.Outcome == "401 invalid_credentials") {
+			t.Errorf("the outcome of %s is %q", entry.Action, entry.Outcome)
+		}
 		if written := fmt.Sprintf("%+v", entry); strings.Contains(written, "horse") || strings.Contains(written, "sentence") {
 			t.Errorf("a password is in %s", written)
 		}
 	}
+}
+
+// Rule: a password of as many bytes as one may have opens wherever it is typed.
+func TestTheLongestPasswordOpens(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, settings{})
+	longest := strings.Repeat("a sentence. ", 86)[:1024]
+	s.post("/api/auth/register", fmt.Sprintf(`{"email":"ann@example.org","username":"ann","password":%q}`, longest)).expect(http.StatusCreated)
+	browser := s.signIn("ann", longest)
+	s.post("/api/auth/password", change(longest, longest+"."), browser).expectProblem(problems.InvalidParameter)
+	s.post("/api/auth/password", change(longest, longest[1:]+"."), browser).expect(http.StatusOK)
+	s.signIn("ann", longest[1:]+".")
 }
 
 // Rule: sessions are listed to their owner alone, and each can be ended.
@@ -73,7 +88,7 @@ func TestSessionsOverHTTP(t *testing.T) {
 	phone := s.signIn("ann", password, header("User-Agent", "Phone"), from("192.0.2.7"))
 	desk, bob := s.signIn("ann", password, header("User-Agent", "Desk")), s.signIn("bob", password)
 	list := s.ask("GET", "/api/auth/sessions?per_page=1", "", desk).expect(http.StatusOK)
-	if sessions := list.body["sessions"].([]any); list.body["total"] != 2.0 || len(sessions) != 1 || sessions[0].(map[string]any)["current"] != true {
+	if sessions := list.body["sessions"].([]any); list.body["pagination"].(map[string]any)["total"] != 2.0 || len(sessions) != 1 || sessions[0].(map[string]any)["current"] != true {
 		t.Errorf("the first page is %v", list.body)
 	}
 	other := s.ask("GET", "/api/auth/sessions?per_page=1&page=2", "", desk).expect(http.StatusOK).body["sessions"].([]any)[0].(map[string]any)

@@ -1,10 +1,8 @@
 package handlers
 
 import (
-	"errors"
 	"math"
 	"net/http"
-	"strconv"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -27,10 +25,8 @@ type browserSession struct {
 }
 
 type browserSessionList struct {
-	Sessions []browserSession `json:"sessions"`
-	Page     int              `json:"page"`
-	PerPage  int              `json:"per_page"`
-	Total    int64            `json:"total"`
+	Sessions   []browserSession  `json:"sessions"`
+	Pagination routes.Pagination `json:"pagination"`
 }
 
 type listSessionsQuery struct {
@@ -48,7 +44,7 @@ func listSessionsOperation() routes.Operation {
 				ID: 8, Current: true, CreatedAt: new(routes.Micro(at)), SeenAt: new(routes.Micro(at)), ExpiresAt: routes.Micro(at.Add(72 * time.Hour)),
 				Address: "192.0.2.7", UserAgent: "Mozilla/5.0",
 			}},
-			Page: 1, PerPage: defaultSessions, Total: 1,
+			Pagination: routes.PaginationOf(1, defaultSessions, 1),
 		}},
 	}
 }
@@ -59,14 +55,12 @@ const (
 )
 
 func (h *Handlers) listSessions(c echo.Context, p auth.Principal) error {
-	answer := browserSessionList{
-		Sessions: []browserSession{}, Page: within(c.QueryParam("page"), 1, math.MaxInt32), PerPage: within(c.QueryParam("per_page"), defaultSessions, maxSessions),
-	}
-	sessions, total, err := h.Accounts.Sessions(c.Request().Context(), p.UserID(), cookieOf(c), (answer.Page-1)*answer.PerPage, answer.PerPage)
+	page, perPage := routes.Within(c.QueryParam("page"), 1, math.MaxInt32), routes.Within(c.QueryParam("per_page"), defaultSessions, maxSessions)
+	sessions, total, err := h.Accounts.Sessions(c.Request().Context(), p.UserID(), cookieOf(c), (page-1)*perPage, perPage)
 	if err != nil {
 		return err
 	}
-	answer.Total = total
+	answer := browserSessionList{Sessions: []browserSession{}, Pagination: routes.PaginationOf(page, perPage, total)}
 	for _, session := range sessions {
 		answer.Sessions = append(answer.Sessions, browserSession{
 			ID: session.ID, Current: session.Current, CreatedAt: routes.MicroOrNull(session.CreatedAt), SeenAt: routes.MicroOrNull(session.SeenAt),
@@ -74,15 +68,6 @@ func (h *Handlers) listSessions(c echo.Context, p auth.Principal) error {
 		})
 	}
 	return c.JSON(http.StatusOK, answer)
-}
-
-// within reads a number and brings it into its bounds; what is no number is the default.
-func within(text string, otherwise, most int) int {
-	value, err := strconv.ParseInt(text, 10, 64)
-	if err != nil && !errors.Is(err, strconv.ErrRange) {
-		return otherwise
-	}
-	return int(min(max(value, 1), int64(most)))
 }
 
 func endSessionOperation() routes.Operation {

@@ -51,7 +51,7 @@ func exampleApproval() approvalForm { return approvalFormOf(exampleRecording()) 
 func exampleRecordingList() recordingList {
 	return recordingList{
 		Recordings: []recordingListItem{recordingListItemOf(exampleRecording())},
-		Pagination: pagination{Page: 1, PerPage: 25, Total: 1, TotalPages: 1},
+		Pagination: routes.PaginationOf(1, 25, 1),
 	}
 }
 

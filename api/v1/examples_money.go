@@ -22,6 +22,6 @@ func exampleUsage() usageForm {
 			Day: new("2026-03-04"), Operation: new(string(budgets.Transcribing)), Provider: new("openai"), Model: new("whisper-1"),
 			TokenID: new(int64(5)), TokenName: new("n8n"), Calls: 1, AudioSeconds: 184.2, ChargedMicros: 18_420, Estimated: 1,
 		})},
-		Pagination: paginationOf(1, 25, 1),
+		Pagination: routes.PaginationOf(1, 25, 1),
 	}
 }

@@ -2,6 +2,7 @@ package v1
 
 import (
 	"github.com/stenometer/stenometer/orgs"
+	"github.com/stenometer/stenometer/routes"
 )
 
 func exampleOrganization() organizationForm {
@@ -22,5 +23,5 @@ func exampleWord(status string) vocabularyWord {
 }
 
 func exampleVocabulary() vocabularyList {
-	return vocabularyList{Words: []vocabularyWord{exampleWord(orgs.WordAccepted)}, Pagination: paginationOf(1, 25, 1)}
+	return vocabularyList{Words: []vocabularyWord{exampleWord(orgs.WordAccepted)}, Pagination: routes.PaginationOf(1, 25, 1)}
 }

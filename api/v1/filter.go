@@ -9,6 +9,7 @@ import (
 
 	"github.com/stenometer/stenometer/problems"
 	"github.com/stenometer/stenometer/recordings"
+	"github.com/stenometer/stenometer/routes"
 )
 
 // maxQuery bounds the text of a search in characters.
@@ -27,8 +28,8 @@ var statuses = map[string][]string{
 func readFilter(c echo.Context) (recordings.Filter, error) {
 	query := c.QueryParams()
 	filter := recordings.Filter{
-		Page:      number(query.Get("page"), 1, math.MaxInt32),
-		PerPage:   number(query.Get("per_page"), recordings.DefaultPerPage, recordings.MaxPerPage),
+		Page:      routes.Within(query.Get("page"), 1, math.MaxInt32),
+		PerPage:   routes.Within(query.Get("per_page"), recordings.DefaultPerPage, recordings.MaxPerPage),
 		Statuses:  statuses[strings.ToLower(query.Get("status"))],
 		Inbox:     flag(query, "inbox"),
 		Starred:   flag(query, "starred"),

@@ -62,15 +62,6 @@ func wholeNumber(text string) (int64, bool) {
 	return value, err == nil || errors.Is(err, strconv.ErrRange)
 }
 
-// number reads a number and brings it into its bounds, from 1; what is no number is the default.
-func number(text string, otherwise, most int) int {
-	value, err := strconv.ParseInt(text, 10, 64)
-	if err != nil && !errors.Is(err, strconv.ErrRange) {
-		return otherwise
-	}
-	return int(min(max(value, 1), int64(most)))
-}
-
 // flag reads a mark that may be asked for either way; nil when it isn't asked for.
 func flag(query url.Values, name string) *bool {
 	if !query.Has(name) {

@@ -13,23 +13,9 @@ import (
 	"github.com/stenometer/stenometer/routes"
 )
 
-type pagination struct {
-	Page       int   `json:"page"`
-	PerPage    int   `json:"per_page"`
-	Total      int64 `json:"total"`
-	TotalPages int64 `json:"total_pages"`
-	HasNext    bool  `json:"has_next"`
-	HasPrev    bool  `json:"has_prev"`
-}
-
-func paginationOf(page, perPage int, total int64) pagination {
-	pages := (total + int64(perPage) - 1) / int64(perPage)
-	return pagination{Page: page, PerPage: perPage, Total: total, TotalPages: pages, HasNext: int64(page) < pages, HasPrev: page > 1}
-}
-
 type recordingList struct {
 	Recordings []recordingListItem `json:"recordings"`
-	Pagination pagination          `json:"pagination"`
+	Pagination routes.Pagination   `json:"pagination"`
 }
 
 // listQuery is what a list can be narrowed to and sorted by. readFilter reads it.
@@ -75,7 +61,7 @@ func (a *API) listRecordings(c echo.Context, p auth.Principal) error {
 	}
 	answer := recordingList{
 		Recordings: []recordingListItem{},
-		Pagination: paginationOf(page.Page, page.PerPage, page.Total),
+		Pagination: routes.PaginationOf(page.Page, page.PerPage, page.Total),
 	}
 	for _, r := range page.Recordings {
 		answer.Recordings = append(answer.Recordings, recordingListItemOf(r))

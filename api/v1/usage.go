@@ -29,9 +29,9 @@ type usageForm struct {
 	Account      standingForm  `json:"account"`
 	Organization *standingForm `json:"organization"`
 	// Holds is how many pieces of work are under way for which money is held.
-	Holds      int64        `json:"holds"`
-	Entries    []usageEntry `json:"entries"`
-	Pagination pagination   `json:"pagination"`
+	Holds      int64             `json:"holds"`
+	Entries    []usageEntry      `json:"entries"`
+	Pagination routes.Pagination `json:"pagination"`
 }
 
 // standingForm is how a month stands. Budget and Left are null where nothing is bounded.
@@ -119,7 +119,7 @@ func (a *API) showUsage(c echo.Context, p auth.Principal) error {
 	for _, sum := range sums {
 		answer.Entries = append(answer.Entries, usageEntryOf(sum))
 	}
-	answer.Pagination = paginationOf(asked.Page, asked.PerPage, total)
+	answer.Pagination = routes.PaginationOf(asked.Page, asked.PerPage, total)
 	return c.JSON(http.StatusOK, answer)
 }
 
@@ -145,8 +145,8 @@ func (a *API) stand(ctx context.Context, p auth.Principal, month budgets.Month, 
 func (a *API) readUsage(ctx context.Context, query url.Values, p auth.Principal) (budgets.LedgerQuery, error) {
 	asked := budgets.LedgerQuery{
 		OrganizationID: p.OrganizationID(), UserID: p.UserID(),
-		Page:    number(query.Get("page"), 1, math.MaxInt32),
-		PerPage: number(query.Get("per_page"), recordings.DefaultPerPage, recordings.MaxPerPage),
+		Page:    routes.Within(query.Get("page"), 1, math.MaxInt32),
+		PerPage: routes.Within(query.Get("per_page"), recordings.DefaultPerPage, recordings.MaxPerPage),
 	}
 	switch query.Get("scope") {
 	case "", "own":

@@ -38,8 +38,8 @@ func vocabularyWordOf(p auth.Principal, word orgs.Word) vocabularyWord {
 }
 
 type vocabularyList struct {
-	Words      []vocabularyWord `json:"words"`
-	Pagination pagination       `json:"pagination"`
+	Words      []vocabularyWord  `json:"words"`
+	Pagination routes.Pagination `json:"pagination"`
 }
 
 type vocabularyQuery struct {
@@ -58,12 +58,12 @@ func listWordsOperation() routes.Operation {
 }
 
 func (a *API) listWords(c echo.Context, p auth.Principal) error {
-	page, perPage := number(c.QueryParam("page"), 1, math.MaxInt32), number(c.QueryParam("per_page"), 25, 100)
+	page, perPage := routes.Within(c.QueryParam("page"), 1, math.MaxInt32), routes.Within(c.QueryParam("per_page"), 25, 100)
 	words, total, err := a.organizations.Words(c.Request().Context(), p, c.QueryParam("status"), page, perPage)
 	if err != nil {
 		return err
 	}
-	answer := vocabularyList{Words: make([]vocabularyWord, len(words)), Pagination: paginationOf(page, perPage, total)}
+	answer := vocabularyList{Words: make([]vocabularyWord, len(words)), Pagination: routes.PaginationOf(page, perPage, total)}
 	for i, word := range words {
 		answer.Words[i] = vocabularyWordOf(p, word)
 	}

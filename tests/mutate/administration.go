@@ -17,6 +17,7 @@ func administrationMutations() []mutation {
 	return []mutation{
 		accounts("another organization's account is changed", "administer.go", "if row.OrganizationID != actor.OrganizationID {", "if row.ID == 0 {", "TestWhatAnAdministratorMayNot"),
 		accounts("an organization changes the instance's administrator", "administer.go", "	if row.InstanceAdmin {\n		return problems.New", "	if row.InstanceAdmin && row.ID == 0 {\n		return problems.New", "TestWhatAnAdministratorMayNot"),
+		admin("an organization locks the instance's administrator out", "admin.go", "err == nil && user.InstanceAdmin && !p.AdministersInstance()", "err != nil", "TestTheInstancesAdministratorIsOutOfReach"),
 		accounts("a claim to the instance is believed", "administer.go", "return by.Instance && (by.ActorID == 0 || actor.InstanceAdmin)", "return by.Instance", "TestWhatAnAdministratorMayNot"),
 		accounts("who asks is not looked up again", "administer.go", "err == nil && !administers(actor)", "err == nil && actor.ID == 0", "TestWhatAnAdministratorMayNot"),
 		accounts("a role that cannot be assigned is given", "administer.go", "	if err := roleProblem(role); err != nil {\n		return err\n	}\n", "", "TestWhatAnAdministratorMayNot"),

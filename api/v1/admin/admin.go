@@ -98,6 +98,14 @@ func (a *API) declareOrganizations(t *routes.Table) {
 		manages("organization.usage.show"))
 }
 
+// administered is the organization whose things a caller sees, 0 for all.
+func administered(p auth.Principal) int64 {
+	if p.AdministersInstance() {
+		return 0
+	}
+	return p.OrganizationID()
+}
+
 // organization is the id in the path: the caller's own organization, or any for an administrator of the instance. Others do
 // not exist; whether one of the instance does, the story tells.
 func organization(c echo.Context, p auth.Principal) (int64, error) {
@@ -118,6 +126,17 @@ func (a *API) user(c echo.Context, p auth.Principal) (accounts.User, error) {
 		return accounts.User{}, err
 	}
 	return a.Accounts.Member(c.Request().Context(), administered(p), id)
+}
+
+// changedUser is user for what takes something from the account, as the stories of accounts judge it themselves: who
+// administers the instance could else be locked out by an organization's administrator.
+func (a *API) changedUser(c echo.Context, p auth.Principal) (accounts.User, error) {
+	user, err := a.user(c, p)
+	if err == nil && user.InstanceAdmin && !p.AdministersInstance() {
+		err = problems.New(problems.InsufficientPermission, "The account administers the instance: only its like change it.").
+			With("required_permission", auth.AdministerMembers.Name())
+	}
+	return user, err
 }
 
 // by is who asks, for a story.

@@ -43,8 +43,8 @@ type madeInvite struct {
 }
 
 type teamInviteList struct {
-	Invites    []teamInvite `json:"invites"`
-	Pagination pagination   `json:"pagination"`
+	Invites    []teamInvite      `json:"invites"`
+	Pagination routes.Pagination `json:"pagination"`
 }
 
 func exampleInvite() teamInvite {
@@ -54,16 +54,11 @@ func exampleInvite() teamInvite {
 	}
 }
 
-type listInvitesQuery struct {
-	Page    *int `query:"page" minimum:"1"`
-	PerPage *int `query:"per_page" minimum:"1" maximum:"100" description:"25 by itself."`
-}
-
 func listInvitesOperation() routes.Operation {
 	return routes.Operation{
-		Summary: "List the organization's invites", Group: routes.GroupAdministration, Request: listInvitesQuery{},
+		Summary: "List the organization's invites", Group: routes.GroupAdministration, Request: pageQuery{},
 		Notes:    "Newest first; those that were accepted stay.",
-		Answers:  routes.Answers{http.StatusOK: teamInviteList{[]teamInvite{exampleInvite()}, pagination{Page: 1, PerPage: 25, Total: 1, TotalPages: 1}}},
+		Answers:  routes.Answers{http.StatusOK: teamInviteList{[]teamInvite{exampleInvite()}, routes.PaginationOf(1, 25, 1)}},
 		Refusals: []problems.Kind{problems.InvalidParameter},
 	}
 }
@@ -77,7 +72,7 @@ func (a *API) listInvites(c echo.Context, p auth.Principal) error {
 	if err != nil {
 		return err
 	}
-	answer := teamInviteList{Invites: []teamInvite{}, Pagination: paginationOf(page, perPage, total)}
+	answer := teamInviteList{Invites: []teamInvite{}, Pagination: routes.PaginationOf(page, perPage, total)}
 	for _, invite := range invites {
 		answer.Invites = append(answer.Invites, teamInviteOf(invite))
 	}

@@ -13,12 +13,9 @@ import (
 
 // declareJobs adds what is asked of jobs that gave up.
 func (a *API) declareJobs(t *routes.Table) {
-	t.Token("GET", "/api/v1/admin/jobs", auth.Settings, a.listJobs, listJobsOperation(),
-		routes.Administration(auth.AdministerMembers, "job.list"))
-	t.Token("POST", "/api/v1/admin/jobs/:job/retry", auth.Settings, a.retryJob, retryJobOperation(),
-		routes.Administration(auth.AdministerMembers, "job.retry"))
-	t.Token("DELETE", "/api/v1/admin/jobs/:job", auth.Settings, a.discardJob, discardJobOperation(),
-		routes.Administration(auth.AdministerMembers, "job.discard"))
+	t.Token("GET", "/api/v1/admin/jobs", auth.Settings, a.listJobs, listJobsOperation(), administers("job.list"))
+	t.Token("POST", "/api/v1/admin/jobs/:job/retry", auth.Settings, a.retryJob, retryJobOperation(), administers("job.retry"))
+	t.Token("DELETE", "/api/v1/admin/jobs/:job", auth.Settings, a.discardJob, discardJobOperation(), administers("job.discard"))
 }
 
 // discarded is the one state of jobs that can be asked for: those that gave up.
@@ -37,8 +34,8 @@ type jobForm struct {
 }
 
 type jobList struct {
-	Jobs       []jobForm  `json:"jobs"`
-	Pagination pagination `json:"pagination"`
+	Jobs       []jobForm         `json:"jobs"`
+	Pagination routes.Pagination `json:"pagination"`
 }
 
 // jobMessage says what becomes of a job.
@@ -69,7 +66,7 @@ func listJobsOperation() routes.Operation {
 		Summary: "List jobs that gave up", Group: routes.GroupAdministration, Request: jobsQuery{},
 		Notes: "The newest first, for seven days. `error_code` is what the recording failed with, null where it goes on or the job has none. " +
 			"An administrator of the instance sees all, those of an organization what its recordings and accounts need.",
-		Answers: routes.Answers{http.StatusOK: jobList{[]jobForm{exampleJob()}, paginationOf(1, defaultPerPage, 1)}}, Refusals: []problems.Kind{problems.InvalidParameter},
+		Answers: routes.Answers{http.StatusOK: jobList{[]jobForm{exampleJob()}, routes.PaginationOf(1, defaultPerPage, 1)}}, Refusals: []problems.Kind{problems.InvalidParameter},
 	}
 }
 
@@ -86,7 +83,7 @@ func (a *API) listJobs(c echo.Context, p auth.Principal) error {
 	if err != nil {
 		return err
 	}
-	answer := jobList{Jobs: []jobForm{}, Pagination: paginationOf(page, perPage, total)}
+	answer := jobList{Jobs: []jobForm{}, Pagination: routes.PaginationOf(page, perPage, total)}
 	for _, job := range list {
 		answer.Jobs = append(answer.Jobs, jobFormOf(job))
 	}
@@ -94,25 +91,14 @@ func (a *API) listJobs(c echo.Context, p auth.Principal) error {
 }
 
 func jobFormOf(job jobs.GivenUp) jobForm {
-	form := jobForm{ID: job.ID, Kind: job.Kind, State: discarded, Attempts: job.Attempts, At: routes.Micro(job.At)}
-	if job.RecordingID != 0 {
-		form.RecordingID = &job.RecordingID
-	}
-	if job.UserID != 0 {
-		form.UserID = &job.UserID
+	form := jobForm{
+		ID: job.ID, Kind: job.Kind, State: discarded, RecordingID: orNull(job.RecordingID), UserID: orNull(job.UserID),
+		Attempts: job.Attempts, At: routes.Micro(job.At),
 	}
 	if job.Code != "" {
 		form.ErrorCode = &job.Code
 	}
 	return form
-}
-
-// administered is the organization whose things a caller sees, 0 for all.
-func administered(p auth.Principal) int64 {
-	if p.AdministersInstance() {
-		return 0
-	}
-	return p.OrganizationID()
 }
 
 func retryJobOperation() routes.Operation {

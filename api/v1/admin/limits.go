@@ -64,7 +64,7 @@ func setUserLimitsOperation() routes.Operation {
 }
 
 func (a *API) setUserLimits(c echo.Context, p auth.Principal) error {
-	user, err := a.user(c, p)
+	user, err := a.changedUser(c, p)
 	if err != nil {
 		return err
 	}

@@ -31,7 +31,7 @@ func exampleOrganization() organizationForm {
 
 type organizationList struct {
 	Organizations []organizationForm `json:"organizations"`
-	Pagination    pagination         `json:"pagination"`
+	Pagination    routes.Pagination  `json:"pagination"`
 }
 
 type pageQuery struct {
@@ -43,7 +43,7 @@ func listOrganizationsOperation() routes.Operation {
 	return routes.Operation{
 		Summary: "List organizations", Group: routes.GroupAdministration, Request: pageQuery{},
 		Answers: routes.Answers{http.StatusOK: organizationList{
-			[]organizationForm{exampleOrganization()}, pagination{Page: 1, PerPage: 25, Total: 1, TotalPages: 1},
+			[]organizationForm{exampleOrganization()}, routes.PaginationOf(1, 25, 1),
 		}},
 		Refusals: []problems.Kind{problems.InvalidParameter},
 	}
@@ -58,7 +58,7 @@ func (a *API) listOrganizations(c echo.Context, _ auth.Principal) error {
 	if err != nil {
 		return err
 	}
-	answer := organizationList{Organizations: []organizationForm{}, Pagination: paginationOf(page, perPage, total)}
+	answer := organizationList{Organizations: []organizationForm{}, Pagination: routes.PaginationOf(page, perPage, total)}
 	for _, of := range list {
 		answer.Organizations = append(answer.Organizations, organizationFormOf(of))
 	}

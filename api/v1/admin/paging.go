@@ -15,21 +15,6 @@ const (
 	maxPerPage     = 100
 )
 
-// pagination is as in lists of recordings.
-type pagination struct {
-	Page       int   `json:"page"`
-	PerPage    int   `json:"per_page"`
-	Total      int64 `json:"total"`
-	TotalPages int64 `json:"total_pages"`
-	HasNext    bool  `json:"has_next"`
-	HasPrev    bool  `json:"has_prev"`
-}
-
-func paginationOf(page, perPage int, total int64) pagination {
-	pages := (total + int64(perPage) - 1) / int64(perPage)
-	return pagination{Page: page, PerPage: perPage, Total: total, TotalPages: pages, HasNext: int64(page) < pages, HasPrev: page > 1}
-}
-
 // paging reads which page is asked for.
 func paging(query url.Values) (page, perPage int, err error) {
 	if page, err = number(query, "page", 1, math.MaxInt32); err != nil {

@@ -13,14 +13,14 @@ import (
 
 // organizationUsage is a month of an organization, by its accounts. Sums are US dollars, to the micro-dollar.
 type organizationUsage struct {
-	OrganizationID int64         `json:"organization_id"`
-	Month          string        `json:"month" example:"2026-03"`
-	TimeZone       string        `json:"time_zone"`
-	Currency       string        `json:"currency"`
-	ResetsAt       string        `json:"resets_at"`
-	Organization   usageSums     `json:"organization"`
-	Users          []memberUsage `json:"users"`
-	Pagination     pagination    `json:"pagination"`
+	OrganizationID int64             `json:"organization_id"`
+	Month          string            `json:"month" example:"2026-03"`
+	TimeZone       string            `json:"time_zone"`
+	Currency       string            `json:"currency"`
+	ResetsAt       string            `json:"resets_at"`
+	Organization   usageSums         `json:"organization"`
+	Users          []memberUsage     `json:"users"`
+	Pagination     routes.Pagination `json:"pagination"`
 }
 
 // usageSums is what was used and is held; a budget is null where nothing is bounded.
@@ -60,7 +60,7 @@ func showOrganizationUsageOperation() routes.Operation {
 		Notes: "Those who spent most come first. The month is that of the organization's time zone; the budgets are those of now, whatever the month.",
 		Answers: routes.Answers{http.StatusOK: organizationUsage{
 			OrganizationID: 1, Month: "2026-03", TimeZone: "Europe/Vienna", Currency: "USD", ResetsAt: "2026-03-31T22:00:00.000000Z",
-			Organization: sums, Users: []memberUsage{{7, "bob", sums}}, Pagination: pagination{Page: 1, PerPage: 25, Total: 1, TotalPages: 1},
+			Organization: sums, Users: []memberUsage{{7, "bob", sums}}, Pagination: routes.PaginationOf(1, 25, 1),
 		}},
 		Refusals: []problems.Kind{problems.InvalidParameter},
 	}
@@ -90,7 +90,7 @@ func (a *API) showOrganizationUsage(c echo.Context, p auth.Principal) error {
 	}
 	answer := organizationUsage{
 		OrganizationID: of, Month: month.Name, TimeZone: month.Zone, Currency: "USD", ResetsAt: routes.Micro(month.ResetsAt),
-		Organization: usageSumsOf(whole), Users: []memberUsage{}, Pagination: paginationOf(page, perPage, total),
+		Organization: usageSumsOf(whole), Users: []memberUsage{}, Pagination: routes.PaginationOf(page, perPage, total),
 	}
 	for _, member := range members {
 		answer.Users = append(answer.Users, memberUsage{member.UserID, member.Username, usageSumsOf(member.State)})

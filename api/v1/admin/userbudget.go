@@ -59,7 +59,7 @@ func setUserBudgetOperation() routes.Operation {
 }
 
 func (a *API) setUserBudget(c echo.Context, p auth.Principal) error {
-	user, err := a.user(c, p)
+	user, err := a.changedUser(c, p)
 	if err != nil {
 		return err
 	}

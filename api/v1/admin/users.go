@@ -44,8 +44,8 @@ func exampleMember() memberForm {
 }
 
 type memberList struct {
-	Users      []memberForm `json:"users"`
-	Pagination pagination   `json:"pagination"`
+	Users      []memberForm      `json:"users"`
+	Pagination routes.Pagination `json:"pagination"`
 }
 
 type memberQuery struct {
@@ -60,7 +60,7 @@ type memberQuery struct {
 func listUsersOperation() routes.Operation {
 	return routes.Operation{
 		Summary: "List accounts", Group: routes.GroupAdministration, Request: memberQuery{},
-		Answers:  routes.Answers{http.StatusOK: memberList{[]memberForm{exampleMember()}, pagination{Page: 1, PerPage: 25, Total: 1, TotalPages: 1}}},
+		Answers:  routes.Answers{http.StatusOK: memberList{[]memberForm{exampleMember()}, routes.PaginationOf(1, 25, 1)}},
 		Refusals: []problems.Kind{problems.InvalidParameter},
 	}
 }
@@ -82,7 +82,7 @@ func (a *API) listUsers(c echo.Context, p auth.Principal) error {
 	if err != nil {
 		return err
 	}
-	answer := memberList{Users: []memberForm{}, Pagination: paginationOf(asked.Page, asked.PerPage, 0)}
+	answer := memberList{Users: []memberForm{}, Pagination: routes.PaginationOf(asked.Page, asked.PerPage, 0)}
 	if narrowed != 0 && asked.OrganizationID != 0 && narrowed != asked.OrganizationID {
 		return c.JSON(http.StatusOK, answer) // another organization's accounts do not exist
 	}
@@ -96,7 +96,7 @@ func (a *API) listUsers(c echo.Context, p auth.Principal) error {
 	for _, user := range page {
 		answer.Users = append(answer.Users, memberFormOf(user))
 	}
-	answer.Pagination = paginationOf(asked.Page, asked.PerPage, total)
+	answer.Pagination = routes.PaginationOf(asked.Page, asked.PerPage, total)
 	return c.JSON(http.StatusOK, answer)
 }
 

@@ -121,6 +121,32 @@ func TestAnotherOrganizationsAccountsDoNotExist(t *testing.T) {
 	s.want(s.eve, "GET", at("/users/%d", s.mel.ID), "", 404, "not_found")
 }
 
+// Rule: who administers the instance is changed by its like alone, on every row: an organization's administrator cannot
+// lock them out by their tokens, limits or budget.
+func TestTheInstancesAdministratorIsOutOfReach(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	minted := s.token(s.ann, true)
+	list := s.want(s.ada, "GET", at("/users/%d/tokens", s.ann.ID), "", 200, "")
+	token := list["tokens"].([]any)[0].(map[string]any)["id"].(float64)
+	for _, row := range []struct{ method, path, body string }{
+		{"PATCH", "", `{"role":"editor"}`},
+		{"PATCH", "", `{"disabled":true}`},
+		{"POST", "/sign-out", ""},
+		{"DELETE", at("/tokens/%.0f", token), ""},
+		{"PUT", "/limits", `{"limits":{"account_write":"1 per hour"}}`},
+		{"PUT", "/budget", `{"monthly_usd":0}`},
+		{"DELETE", "", ""},
+	} {
+		s.want(s.ada, row.method, at("/users/%d", s.ann.ID)+row.path, row.body, 403, "insufficient_permission")
+	}
+	s.wantBy(minted, "GET", "/users", "", 200, "")
+	if body := s.want(s.ann, "GET", at("/users/%d/budget", s.ann.ID), "", 200, ""); body["monthly_usd"] != nil {
+		t.Errorf("the budget became %v", body)
+	}
+	s.want(s.ann, "PUT", at("/users/%d/budget", s.ann.ID), `{"monthly_usd":9}`, 200, "")
+}
+
 // Rule: a change says what it changes, all or nothing; who may not is refused with a code, and the last administrators stay.
 func TestAnAccountIsChanged(t *testing.T) {
 	t.Parallel()

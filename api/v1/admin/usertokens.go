@@ -71,7 +71,7 @@ func revokeUserTokenOperation() routes.Operation {
 }
 
 func (a *API) revokeUserToken(c echo.Context, p auth.Principal) error {
-	user, err := a.user(c, p)
+	user, err := a.changedUser(c, p)
 	if err != nil {
 		return err
 	}
