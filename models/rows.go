@@ -108,6 +108,7 @@ type Recording struct {
 	InitialPrompt    *string
 	Model            *string // transcription_model of the request
 	PromptVariables  *string // JSON object of texts
+	Source           *string // what brought it in where that was no upload: asr_voice_recorder, hook, import
 	IsInbox          bool
 	IsHighlighted    bool
 	IsArchived       bool

@@ -47,12 +47,15 @@ var rows = []any{
 	models.BudgetMonth{},
 	models.BudgetHold{},
 	models.LedgerEntry{},
+	models.Integration{},
+	models.HookDelivery{},
+	models.RecordingImport{},
 	models.OutboxEvent{},
 	models.Process{},
 }
 
 // rowFiles are where the structs of tables stand.
-var rowFiles = []string{"rows.go", "belongings.go", "counts.go", "search.go", "idempotency.go", "budgets.go"}
+var rowFiles = []string{"rows.go", "belongings.go", "counts.go", "search.go", "idempotency.go", "budgets.go", "inbound.go"}
 
 // rowless are tables without a struct: goose's own, and those that only functions of PostgreSQL touch.
 var rowless = []string{
