@@ -139,6 +139,21 @@ type Config struct {
 	ChangesSettle time.Duration `env:"RECORDING_CHANGES_SETTLE_MILLISECONDS" default:"2000" rule:"10..60000" doc:"How long a change of a recording waits before the feed of changes tells it. Longer than the clocks of two servers differ."`
 	TombstoneLife time.Duration `env:"RECORDING_TOMBSTONE_DAYS" default:"90" rule:"0.001..3650" doc:"How long the feed of changes remembers that a recording was deleted; who last followed it before that must begin a full pass. What is older is forgotten every SWEEP_INTERVAL_SECONDS."`
 
+	Webhooks          bool          `env:"WEBHOOK_GLOBAL_ENABLED" default:"true" doc:"Whether webhooks are sent. While they are not, events are not kept for them."`
+	WebhooksPerUser   int           `env:"WEBHOOK_MAX_PER_USER" default:"10" rule:"1..1000" doc:"Webhooks of one account."`
+	WebhookTimeout    time.Duration `env:"WEBHOOK_DELIVERY_TIMEOUT_SECONDS" default:"10" rule:"0.1..60" doc:"The longest that one delivery may take, the answer included."`
+	WebhookRetries    Schedule      `env:"WEBHOOK_RETRY_SCHEDULE" default:"0s,30s,2m,10m,1h,6h,18h" doc:"The wait before each attempt at a delivery; a tenth more or less, and never less than the receiver's Retry-After says."`
+	WebhookAttempts   int           `env:"WEBHOOK_MAX_ATTEMPTS" rule:"1..20" derived:"as many as WEBHOOK_RETRY_SCHEDULE has" doc:"The most attempts at a delivery. It only cuts that schedule."`
+	WebhookPauseAfter int           `env:"WEBHOOK_AUTOPAUSE_FAILURES" default:"10" rule:"1..1000" doc:"Deliveries given up in a row after which a webhook is paused."`
+	WebhookTrial      time.Duration `env:"WEBHOOK_TRIAL_INTERVAL_SECONDS" default:"3600" rule:"0..604800" doc:"How often one delivery is tried of a webhook that is paused; 0 tries none until its owner enables it."`
+	WebhookDispatch   time.Duration `env:"WEBHOOK_DISPATCHER_INTERVAL_SECONDS" default:"0.3" rule:"0.02..60" doc:"How often a worker looks for events to deliver, and for deliveries that are due."`
+	WebhookGrace      time.Duration `env:"WEBHOOK_SECRET_GRACE_HOURS" default:"24" rule:"0..720" doc:"How long the old secret signs beside the new one after a rotation; 0 ends it at once."`
+	WebhookIntranet   HostPattern   `env:"WEBHOOK_INTRANET_HOST_ALLOWLIST" doc:"A regular expression that matches the whole host, in lower case, of addresses that may be in a private network. Link-local addresses and the server's own stay refused."`
+	WebhookPendingAge time.Duration `env:"WEBHOOK_PENDING_MAX_HOURS" default:"72" rule:"0.001..8760" doc:"How long a delivery may wait, for a webhook that is paused above all, until it is dropped; it can be replayed then."`
+	WebhookPendingMax int           `env:"WEBHOOK_PENDING_MAX" default:"10000" rule:"1..1000000" doc:"The most deliveries of one webhook that may wait; the oldest are dropped."`
+	WebhookDrain      int           `env:"WEBHOOK_DRAIN_PER_SECOND" default:"20" rule:"1..1000" doc:"How many of those that waited are sent a second when their webhook is back."`
+	WebhookLogLife    time.Duration `env:"WEBHOOK_LOG_DAYS" default:"30" rule:"0.001..3650" doc:"How long deliveries that are over are listed, and can be replayed."`
+
 	PublicSharing bool `env:"ENABLE_PUBLIC_SHARING" default:"true" doc:"Whether recordings may be shared by a public link, at PUBLIC_URL. Switched off, or without that address, links that were made lead nowhere."`
 	AudioRedirect bool `env:"AUDIO_REDIRECT" default:"false" doc:"With files in S3: whether a request for audio is sent on to the storage, by an address that gives the file to anybody for a minute, rather than streamed through the server. The page of a public link streams always."`
 

@@ -64,6 +64,10 @@ func setField(field reflect.Value, setting Setting, text string) (err error) {
 		*value, err = ParseDollars(text)
 	case *ChunkLimit:
 		*value, err = ParseChunkLimit(text)
+	case *Schedule:
+		*value, err = ParseSchedule(text)
+	case *HostPattern:
+		*value, err = ParseHostPattern(text)
 	case *[]netip.Prefix:
 		*value, err = parseNetworks(text)
 	case *[]string:

@@ -165,6 +165,8 @@ type OutboxEvent struct {
 	Type           string // a row of webhooks.Events
 	Data           string // JSON object
 	OccurredAt     time.Time
+	// Sequence is which event of its recording it is, 0 for those about none; nil until it was handed to the endpoints.
+	Sequence *int64
 }
 
 // Process is a running server; it renews SeenAt while it lives.
