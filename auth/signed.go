@@ -10,6 +10,16 @@ type Signer struct {
 	Role                   string
 }
 
+// SignedKey is what the deliveries of an integration are signed with, and whose they are.
+type SignedKey struct {
+	IntegrationID int64
+	// Name is what its owner calls it.
+	Name string
+	// Secrets are those that count now: during a rotation two.
+	Secrets [][]byte
+	Signer  Signer
+}
+
 // RequireSignature is the middleware of a row whose requests are signed: the size that is declared and what the address
 // may still send are judged before a byte is read, then verify says whose the signature is, and the rest is that of
 // RequireScope for a credential of that account with these scopes. Whatever verify does not know is one identical 401;

@@ -49,7 +49,7 @@ type Config struct {
 	StatusRate       Rates `env:"API_STATUS_RATE_LIMIT" default:"600 per minute" doc:"Status requests of one account; they count here instead of among the reading ones."`
 	TokenCreateRate  Rates `env:"API_TOKEN_CREATE_RATE_LIMIT" default:"10 per hour" doc:"Tokens that one account creates over HTTP."`
 	SearchRate       Rates `env:"API_SEARCH_RATE_LIMIT" default:"30 per minute" doc:"Searches of one account, besides its reading requests."`
-	ImportRate       Rates `env:"IMPORT_RATE_LIMIT" default:"20 per hour" doc:"Requests of one account by which this server calls others. No route does so yet."`
+	ImportRate       Rates `env:"IMPORT_RATE_LIMIT" default:"20 per hour" doc:"Requests of one account by which this server calls others. An import is one."`
 	TokenChangeRate  Rates `env:"API_TOKEN_CHANGE_RATE_LIMIT" default:"20 per hour" doc:"Changes to its tokens that one account makes."`
 	SessionRate      Rates `env:"SESSION_RATE_LIMIT" default:"1000 per hour;5000 per day" doc:"Requests from one address with a session cookie or no credential; requests with a token are not counted."`
 	LoginRate        Rates `env:"LOGIN_RATE_LIMIT" default:"10 per minute" doc:"Sign-in attempts from one address."`
@@ -119,6 +119,9 @@ type Config struct {
 	HoldLease     time.Duration `env:"BUDGET_HOLD_SECONDS" default:"30" rule:"0.3..600" doc:"How long money that was kept back for a call stays so after its process died. What was not sent is given back then, a call that was is charged in full."`
 
 	MaxUploadMB             int           `env:"MAX_UPLOAD_MB" default:"500" rule:"0..1048576" doc:"Largest file of an upload, in MiB; 0 takes no uploads."`
+	SpoolMB                 int           `env:"INBOUND_SPOOL_MB" default:"2048" rule:"0..1048576" doc:"MiB kept at once, of all senders together, of what is received before its sender is known: signed hooks, and recorders that send their secret behind the file. 0 takes none of these."`
+	HookWindow              time.Duration `env:"INBOUND_HOOK_WINDOW_SECONDS" default:"300" rule:"1..3600" doc:"How far the timestamp of a signed hook may be from this server's clock, on either side."`
+	ImportTimeout           time.Duration `env:"IMPORT_TIMEOUT_SECONDS" default:"1800" rule:"0.1..86400" doc:"The longest that one attempt to fetch a file from an address may take."`
 	JobsMaxConcurrentPerOrg int           `env:"JOBS_MAX_CONCURRENT_PER_ORG" default:"3" rule:"0..1000" doc:"Recordings of one organization that are transcribed or summarized at once; with 0 they wait until it is raised."`
 	JobHeartbeat            time.Duration `env:"JOB_HEARTBEAT_SECONDS" default:"2" rule:"0.1..5" doc:"How often a process says that it is alive, and looks for jobs of processes that are not."`
 	JobDeadAfter            time.Duration `env:"JOB_DEAD_AFTER_SECONDS" default:"10" rule:"0.5..15" doc:"Silence after which a process counts as dead and its jobs are taken over. At least three times JOB_HEARTBEAT_SECONDS."`

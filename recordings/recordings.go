@@ -24,6 +24,7 @@ import (
 	"github.com/stenometer/stenometer/models"
 	"github.com/stenometer/stenometer/problems"
 	"github.com/stenometer/stenometer/speech"
+	"github.com/stenometer/stenometer/spool"
 )
 
 // The states of a recording.
@@ -73,6 +74,11 @@ type Options struct {
 
 	// PublicSharing lets recordings be seen by whoever has a link.
 	PublicSharing bool
+
+	// Spool keeps files of phone recorders whose sender is not known yet.
+	Spool *spool.Spool
+	// Imports fetch files from addresses that users chose.
+	Imports ImportOptions
 
 	// Keys know uploads that were sent again.
 	Keys *idempotency.Keys

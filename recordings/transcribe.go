@@ -46,7 +46,7 @@ func (s *Recordings) Transcribe(
 		if err := s.requeue(tx, &row, hints); err != nil {
 			return err
 		}
-		if err := s.enqueue(ctx, tx, &row, purse.TokenID()); err != nil {
+		if err := s.enqueue(ctx, tx, &row, TranscribeArgs{TokenID: purse.TokenID()}); err != nil {
 			return err
 		}
 		jobID = row.JobID

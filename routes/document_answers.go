@@ -180,7 +180,9 @@ func doorRefusals(row Row) []problems.Kind {
 	if strings.Contains(row.Path, "/:") {
 		kinds = append(kinds, problems.NotFound)
 	}
-	if row.Door != DoorPublic {
+	if row.AdmitsLate() {
+		kinds = append(kinds, problems.InvalidToken, problems.AddressRateLimited, problems.SpoolFull)
+	} else if row.Door != DoorPublic {
 		kinds = append(kinds, problems.AuthenticationRequired, problems.InvalidToken, problems.AddressRateLimited)
 		if hasBody(row) {
 			kinds = append(kinds, problems.CrossOrigin)

@@ -43,20 +43,22 @@ type Group string
 
 // The headings, in the order in which the document shows them.
 const (
-	GroupRecordings Group = "Recordings"
-	GroupTranscript Group = "Transcripts"
-	GroupProcessing Group = "Processing"
-	GroupSearch     Group = "Search and changes"
-	GroupTags       Group = "Tags"
-	GroupFolders    Group = "Folders"
-	GroupSpeakers   Group = "Speakers"
-	GroupReferences Group = "External references"
-	GroupShares     Group = "Public links"
-	GroupEvents     Group = "Events"
-	GroupTokens     Group = "API tokens"
-	GroupAccount    Group = "Account"
-	GroupOpenAI     Group = "OpenAI clients"
-	GroupServer     Group = "Server"
+	GroupRecordings   Group = "Recordings"
+	GroupTranscript   Group = "Transcripts"
+	GroupProcessing   Group = "Processing"
+	GroupSearch       Group = "Search and changes"
+	GroupTags         Group = "Tags"
+	GroupFolders      Group = "Folders"
+	GroupSpeakers     Group = "Speakers"
+	GroupReferences   Group = "External references"
+	GroupShares       Group = "Public links"
+	GroupEvents       Group = "Events"
+	GroupIntegrations Group = "Integrations"
+	GroupWebhooks     Group = "Webhooks"
+	GroupTokens       Group = "API tokens"
+	GroupAccount      Group = "Account"
+	GroupOpenAI       Group = "OpenAI clients"
+	GroupServer       Group = "Server"
 
 	GroupAdministration Group = "Administration"
 )
@@ -65,6 +67,6 @@ const (
 func groups() []Group {
 	return []Group{
 		GroupRecordings, GroupTranscript, GroupProcessing, GroupSearch, GroupTags, GroupFolders, GroupSpeakers,
-		GroupReferences, GroupShares, GroupEvents, GroupOpenAI, GroupTokens, GroupAccount, GroupServer, GroupAdministration,
+		GroupReferences, GroupShares, GroupEvents, GroupOpenAI, GroupIntegrations, GroupWebhooks, GroupTokens, GroupAccount, GroupServer, GroupAdministration,
 	}
 }

@@ -145,7 +145,9 @@ func declareAll(t *routes.Table, h *house) {
 		}, said)
 	t.Token("GET", "/api/v1/search", auth.Read, fine, said, routes.Limit(limits.Search))
 	t.Token("POST", "/api/v1/recordings/import", auth.Upload, fine, said, routes.Limit(limits.Import))
-	t.Token("POST", "/api/v1/recordings/record", auth.Upload, fine, said, routes.Limit(limits.Recorder))
+	t.Late("POST", "/api/v1/integrations/recorder/upload", auth.Upload, routes.MaxUpload, budgets.Later(budgets.Transcription), late, said)
+	t.Signed("POST", "/hooks/:integration", auth.Upload, routes.MaxUpload, budgets.Later(budgets.Transcription),
+		func(c echo.Context, p auth.Principal, _ routes.Verified) error { return fine(c, p) }, said)
 	t.Token("PUT", "/api/v1/admin/organizations/:organization/budget", auth.Settings, fine, said, routes.Administration(auth.ManageTeamBilling))
 	t.Token("GET", "/api/v1/admin/organizations", auth.Settings, fine, said, routes.InstanceWide())
 	t.Token("POST", "/api/v1/recordings/:recording/share", auth.Share, fine, said, routes.Needs(auth.Publish))
@@ -164,6 +166,16 @@ func (h *house) showLimits(c echo.Context) error {
 		names[limits.ShownName(states, i)] = state.Context.Remaining
 	}
 	return c.JSON(http.StatusOK, names)
+}
+
+// late admits by the query, so that tests say when and with what.
+func late(c echo.Context, l auth.Late) error {
+	if c.QueryParam("admit") != "" {
+		if _, err := l.Admit(c.Request().Context(), c.QueryParam("admit")); err != nil {
+			return err
+		}
+	}
+	return c.JSON(http.StatusOK, map[string]any{"user": auth.PrincipalOf(c).UserID()})
 }
 
 // token makes a live token of the account and organization of this number.

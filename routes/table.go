@@ -29,6 +29,8 @@ const (
 	DoorHearing Door = "hearing"
 	DoorAnswer  Door = "answer"
 	DoorAccount Door = "account"
+	DoorLate    Door = "late"
+	DoorSigned  Door = "signed"
 )
 
 // Bounds are the most bytes of a request's body.
@@ -87,6 +89,8 @@ type Options struct {
 	Purses budgets.Purses
 	// Streams are those that Answer rows open; nil in tables of which no handler is called.
 	Streams *streams.Streams
+	// Signing judges signed deliveries; the zero value, in tables of which no handler is called, lets none in.
+	Signing Signing
 	// Dry replaces each row's handler by one that answers 204 with X-Reached, behind the same guards: the probe
 	// walks such a table.
 	Dry bool
@@ -141,7 +145,10 @@ func (r Row) SpendsNow() bool {
 }
 
 // TakesFile reports whether the body has the bound of uploads, and no time but that it keeps coming.
-func (r Row) TakesFile() bool { return r.Door == DoorUpload || r.Door == DoorHearing }
+func (r Row) TakesFile() bool { return r.Door == DoorUpload || r.Door == DoorHearing || r.AdmitsLate() }
+
+// AdmitsLate reports whether the credential comes with the body: nobody is known before it is read.
+func (r Row) AdmitsLate() bool { return r.Door == DoorLate || r.Door == DoorSigned }
 
 // Table is every route of the server.
 type Table struct {
@@ -156,6 +163,7 @@ type Table struct {
 	keys     *idempotency.Keys
 	purses   budgets.Purses
 	streams  *streams.Streams
+	signing  Signing
 	dry      bool
 	leaveOut func(row Row, guard echo.MiddlewareFunc) echo.MiddlewareFunc
 
@@ -174,7 +182,7 @@ type Table struct {
 func New(o Options) *Table {
 	t := &Table{
 		echo: echo.New(), guard: o.Guard, metrics: o.Metrics, logger: o.Logger, now: o.Now,
-		cors: newCORS(o.Origins), keys: o.Keys, purses: o.Purses, streams: o.Streams, dry: o.Dry, leaveOut: o.leaveOut,
+		cors: newCORS(o.Origins), keys: o.Keys, purses: o.Purses, streams: o.Streams, signing: o.Signing, dry: o.Dry, leaveOut: o.leaveOut,
 		bounds: o.Bounds, timeouts: o.Timeouts.withDefaults(),
 		literal: make(map[string][]string), shapes: make(map[string]string), declared: make(map[string]bool),
 		quiet: make(map[string]bool),

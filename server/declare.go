@@ -9,6 +9,8 @@ import (
 	"github.com/stenometer/stenometer/routes"
 	tokenhandlers "github.com/stenometer/stenometer/tokens/handlers"
 	"github.com/stenometer/stenometer/web"
+	webhookhandlers "github.com/stenometer/stenometer/webhooks/handlers"
+	"github.com/stenometer/stenometer/webhooks/inbound"
 )
 
 // Parts are the owners of routes.
@@ -18,6 +20,8 @@ type Parts struct {
 	Tokens   *tokenhandlers.Handlers
 	V1       *v1.API
 	OpenAI   *openai.API
+	Webhooks *webhookhandlers.Handlers
+	Inbound  *inbound.Handlers
 	OpenAPI  *openapi.API
 	Web      *web.Pages
 }
@@ -30,6 +34,8 @@ func Declare(t *routes.Table, parts Parts) {
 	parts.Tokens.Declare(t)
 	parts.V1.Declare(t)
 	parts.OpenAI.Declare(t)
+	parts.Webhooks.Declare(t)
+	parts.Inbound.Declare(t)
 	parts.OpenAPI.Declare(t)
 	parts.Web.Declare(t)
 }

@@ -33,6 +33,8 @@ import (
 	tokenhandlers "github.com/stenometer/stenometer/tokens/handlers"
 	"github.com/stenometer/stenometer/web"
 	"github.com/stenometer/stenometer/webhooks"
+	webhookhandlers "github.com/stenometer/stenometer/webhooks/handlers"
+	"github.com/stenometer/stenometer/webhooks/inbound"
 )
 
 const (
@@ -83,6 +85,10 @@ func (s *Server) join() error {
 	s.keys = idempotency.New(s.db, idempotency.Options{
 		Life: s.config.KeyLife, Hold: s.config.HandlerTimeout + keyMargin, SweepEvery: time.Hour, Now: s.now, Logger: logger,
 	})
+	if err := s.joinInbound(); err != nil {
+		return err
+	}
+	s.joinWebhooks()
 	text := s.adapter(writer)
 	s.recordings = recordings.New(s.db, s.recordingOptions(toolbox, s.transcriber(engine, toolbox), text))
 	s.watch = &watch{
@@ -99,6 +105,7 @@ func (s *Server) join() error {
 	guard := auth.NewGuard(s.guardOptions(addresses))
 	options := tableOptions(s.config, guard, s.metrics, logger, s.now)
 	options.Keys, options.Purses, options.Streams = s.keys, s.budgets.Purses(), s.streams
+	options.Signing = routes.Signing{Keys: s.integrations, Spool: s.spool, Window: s.config.HookWindow}
 	s.table = routes.New(options)
 	Declare(s.table, Parts{
 		Health:   &health.API{Ready: s.watch.report},
@@ -113,8 +120,10 @@ func (s *Server) join() error {
 				Text: text, Further: s.config.TextModelsAllowed, InputChars: s.config.MaxInputChars, Tokens: s.config.ChatMaxTokens,
 			}),
 		}),
-		OpenAPI: openapi.New(),
-		Web:     web.New(s.recordings),
+		Webhooks: webhookhandlers.New(s.webhooks),
+		Inbound:  inbound.New(s.integrations, s.recordings, s.config.PublicURL),
+		OpenAPI:  openapi.New(),
+		Web:      web.New(s.recordings),
 	})
 	return nil
 }
@@ -207,8 +216,9 @@ func (s *Server) recordingOptions(toolbox *media.Media, transcriber *speech.Tran
 		PublicSharing:  s.config.PublicSharing && s.config.PublicURL != "",
 		MaxUploadBytes: int64(s.config.MaxUploadMB) << 20,
 		ReserveBytes:   int64(s.config.DiskReserveMB) << 20,
-		Transcribed:    s.metrics.Transcribed,
-		HearingMax:     s.config.SyncAudioMax, HearingTimeout: s.config.TranscriptionTimeout,
+		Spool:          s.spool, Imports: s.imports,
+		Transcribed: s.metrics.Transcribed,
+		HearingMax:  s.config.SyncAudioMax, HearingTimeout: s.config.TranscriptionTimeout,
 		SlotLife: slotLife, WatchEvery: watchEvery, WorkTimeout: workTimeout,
 		SweepInterval: s.config.SweepInterval, SweepAge: s.config.SweepAge, SweepRemove: s.config.SweepRemove,
 		ChangesSettle: s.config.ChangesSettle, TombstoneLife: s.config.TombstoneLife,
@@ -285,6 +295,7 @@ func (s *Server) parts() []part {
 		{"the budgets' sweep", always(s.budgets.Start), func(context.Context) error { s.budgets.Stop(); return nil }},
 		{"the metrics", s.startMetrics, s.stopMetrics},
 		{"the job queue", s.jobs.Start, s.jobs.Stop},
+		{"the webhooks", s.startWebhooks, func(context.Context) error { s.webhooks.Stop(); return nil }},
 		{"the recordings' sweep", always(s.recordings.Start), s.recordings.Stop},
 		{"the watch", s.watch.start, s.watch.stop},
 	}
