@@ -52,10 +52,12 @@ var rows = []any{
 	models.RecordingImport{},
 	models.OutboxEvent{},
 	models.Process{},
+	models.Webhook{},
+	models.WebhookDelivery{},
 }
 
 // rowFiles are where the structs of tables stand.
-var rowFiles = []string{"rows.go", "belongings.go", "counts.go", "search.go", "idempotency.go", "budgets.go", "inbound.go"}
+var rowFiles = []string{"rows.go", "belongings.go", "counts.go", "search.go", "idempotency.go", "budgets.go", "inbound.go", "webhooks.go"}
 
 // rowless are tables without a struct: goose's own, and those that only functions of PostgreSQL touch.
 var rowless = []string{

@@ -25,11 +25,17 @@ import (
 // ByToken is the principal of a token of the account. Scopes are names as stored: "full", or "read upload".
 func ByToken(t testing.TB, userID, organizationID, tokenID int64, scopes string) auth.Principal {
 	t.Helper()
-	finder := NewFinder()
-	plain := finder.Mint(auth.Token{
+	return By(t, auth.Token{
 		ID: tokenID, UserID: userID, OrganizationID: organizationID,
 		Role: auth.RoleEditor, Scopes: auth.ParseScopes(scopes),
 	})
+}
+
+// By is the principal of any token: of another role, or made for administration.
+func By(t testing.TB, token auth.Token) auth.Principal {
+	t.Helper()
+	finder := NewFinder()
+	plain := finder.Mint(token)
 	request := httptest.NewRequest(http.MethodGet, "/", nil)
 	request.Header.Set("Authorization", "Bearer "+plain)
 	return let(t, finder, request)
@@ -95,7 +101,7 @@ func GuardOptions(finder *Finder, figures limits.Figures, store limits.Store) au
 }
 
 // Metrics counts what a guard reports.
-type Metrics struct{ Refused, Unavailable, NotLookedUp, Unauthorizeds atomic.Int64 }
+type Metrics struct{ Refused, Unavailable, NotLookedUp, Unauthorizeds, Unknown, Missing atomic.Int64 }
 
 // LimitRefused implements auth.Metrics.
 func (m *Metrics) LimitRefused(string) { m.Refused.Add(1) }
@@ -105,6 +111,12 @@ func (m *Metrics) LimitsUnavailable() { m.Unavailable.Add(1) }
 
 // Unauthorized implements auth.Metrics.
 func (m *Metrics) Unauthorized() { m.Unauthorizeds.Add(1) }
+
+// UnknownRole implements auth.Metrics.
+func (m *Metrics) UnknownRole() { m.Unknown.Add(1) }
+
+// MissingRole implements auth.Metrics.
+func (m *Metrics) MissingRole() { m.Missing.Add(1) }
 
 // CredentialsUnavailable implements auth.Metrics.
 func (m *Metrics) CredentialsUnavailable() { m.NotLookedUp.Add(1) }
