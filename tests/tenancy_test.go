@@ -21,7 +21,7 @@ var acceptable = map[string]any{
 func TestAnotherTenantsThingsDoNotExist(t *testing.T) {
 	t.Parallel()
 	environment := quiet(t).With(servertest.Environment{
-		"JOBS_MAX_CONCURRENT_PER_ORG": "0", "API_TOKEN_CHANGE_RATE_LIMIT": "0", "PUBLIC_URL": "https://notes.example.org",
+		"JOBS_MAX_CONCURRENT_PER_ORG": "0", "API_TOKEN_CHANGE_RATE_LIMIT": "0", "WEBHOOK_INTRANET_HOST_ALLOWLIST": `127\.0\.0\.1`, "PUBLIC_URL": "https://notes.example.org",
 	})
 	process := servertest.Start(t, environment)
 	servertest.CreateUser(t, environment, "ada@example.org")
@@ -40,6 +40,7 @@ func TestAnotherTenantsThingsDoNotExist(t *testing.T) {
 		return recordingID(t, owner.Send(http.MethodPost, path, body).JSON(t))
 	}
 	share, _ := owner.Send(http.MethodPost, at("/api/v1/recordings/%d/share", recording), nil).JSON(t)["share"].(map[string]any)
+	webhook := made("/api/v1/webhooks", map[string]any{"name": "Ada's", "url": "http://127.0.0.1:9/", "allow_http": true, "events": []string{"recording.created"}})
 	nouns := map[string]string{
 		":recording": at("%d", recording), ":token": at("%d", token), ":share": at("%d", recordingID(t, share)),
 		":tag":     at("%d", made("/api/v1/tags", map[string]any{"name": "Ada's tag"})),
@@ -47,6 +48,7 @@ func TestAnotherTenantsThingsDoNotExist(t *testing.T) {
 		":speaker": at("%d", made("/api/v1/speakers", map[string]any{"name": "Ada's friend"})),
 		":ref": at("%d", made(at("/api/v1/recordings/%d/external-refs", recording),
 			map[string]any{"system": "crm", "kind": "case", "ref": "Ada's case"})),
+		":webhook": at("%d", webhook), ":delivery": at("%d", recordingID(t, owner.Send(http.MethodPost, at("/api/v1/webhooks/%d/test", webhook), nil).JSON(t))),
 		":integration":  at("%d", made("/api/v1/integrations", map[string]any{"name": "Ada's room"})),
 		":organization": "999",                   // both are of one: api/v1 has the test with two
 		":model":        "ada",                   // models are everybody's; this one is nobody's

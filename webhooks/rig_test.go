@@ -245,3 +245,21 @@ func (v *receiver) await(t testing.TB, n int) []call {
 	until(t, strconv.Itoa(n)+" calls", func() bool { return len(v.received()) >= n })
 	return v.received()
 }
+
+func sqliteURL(t testing.TB) string { return jobstest.Migrated.SQLiteURL(t) }
+
+func (r *rig) write(change func(tx *gorm.DB) error) {
+	r.t.Helper()
+	if err := r.db.Transaction(context.Background(), change); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// handedOut waits until no event waits in the outbox.
+func (r *rig) handedOut() {
+	r.t.Helper()
+	until(r.t, "all events are handed out", func() bool {
+		var waiting int64
+		return r.db.Read.Model(&models.OutboxEvent{}).Where("sequence IS NULL").Count(&waiting).Error == nil && waiting == 0
+	})
+}
