@@ -53,21 +53,29 @@ type rig struct {
 func newRig(t testing.TB, url string, change func(*webhooks.Options)) *rig {
 	t.Helper()
 	r := &rig{t: t, db: modelstest.Open(t, url, false)}
-	logger := slog.New(slog.NewTextHandler(t.Output(), nil))
 	var err error
-	r.queue, err = jobs.New(r.db, jobs.Options{
+	if r.hooks, r.queue, err = build(r.db, slog.New(slog.NewTextHandler(t.Output(), nil)), time.Minute, change); err != nil {
+		t.Fatal(err)
+	}
+	r.user, r.owner = r.account("owner", auth.RoleEditor)
+	return r
+}
+
+// build puts the parts of a process together, which believes others dead after some time.
+func build(db *models.DB, logger *slog.Logger, deadAfter time.Duration, change func(*webhooks.Options)) (*webhooks.Webhooks, *jobs.Jobs, error) {
+	queue, err := jobs.New(db, jobs.Options{
 		Role: "all", Version: "test", LimitsStorage: "memory", MaxWorkers: 1, MaxAttempts: 3,
-		Heartbeat: 200 * time.Millisecond, DeadAfter: time.Minute, RetryBase: 50 * time.Millisecond, Logger: logger,
+		Heartbeat: 100 * time.Millisecond, DeadAfter: deadAfter, RetryBase: 50 * time.Millisecond, Logger: logger,
 	})
 	if err != nil {
-		t.Fatal(err)
+		return nil, nil, err
 	}
 	keys, err := sealed.New("0123456789abcdef")
 	if err != nil {
-		t.Fatal(err)
+		return nil, nil, err
 	}
 	o := webhooks.Options{
-		Keys: keys, Queue: r.queue, Enabled: true, MaxPerUser: 10, Timeout: 2 * time.Second, PauseAfter: 10, Trial: time.Hour, Grace: time.Hour,
+		Keys: keys, Queue: queue, Enabled: true, MaxPerUser: 10, Timeout: 2 * time.Second, PauseAfter: 10, Trial: time.Hour, Grace: time.Hour,
 		Schedule: []time.Duration{0, 50 * time.Millisecond, 50 * time.Millisecond, 50 * time.Millisecond}, Attempts: 4,
 		PendingAge: time.Hour, PendingMax: 1000, LogLife: time.Hour, DrainPerSecond: 1000,
 		DispatchEvery: 20 * time.Millisecond, SweepEvery: time.Hour, Now: time.Now, Logger: logger,
@@ -76,10 +84,9 @@ func newRig(t testing.TB, url string, change func(*webhooks.Options)) *rig {
 	if change != nil {
 		change(&o)
 	}
-	r.hooks = webhooks.New(r.db, o)
-	webhooks.RegisterWorkers(r.queue, r.hooks)
-	r.user, r.owner = r.account("owner", auth.RoleEditor)
-	return r
+	hooks := webhooks.New(db, o)
+	webhooks.RegisterWorkers(queue, hooks)
+	return hooks, queue, nil
 }
 
 // start begins to deliver, until the test ends.
