@@ -121,7 +121,7 @@ func (s *Recordings) download(ctx context.Context, row models.Recording) (*incom
 	if err := judgeAnswer(answer, s.MaxUploadBytes); err != nil {
 		return nil, err
 	}
-	body := &progress{service: s, ctx: ctx, recording: row.ID, body: answer.Body, noted: s.Now()}
+	body := &progress{service: s, ctx: ctx, recording: row.ID, body: answer.Body}
 	if answer.ContentLength > 0 {
 		body.total = &answer.ContentLength
 	}
@@ -268,7 +268,7 @@ func ImportReasons() []ImportReason {
 	}
 }
 
-// progress reads the body of an answer and notes now and then how far it is. Whoever sends nothing for too long is cut off.
+// progress reads the body of an answer and notes, at its first bytes and now and then, how far it is. Whoever sends nothing for too long is cut off.
 type progress struct {
 	service   *Recordings
 	ctx       context.Context //nolint:containedctx // a reader has nowhere else to take it from

@@ -183,9 +183,12 @@ func (s *Recordings) checkReserve() error {
 	return nil
 }
 
-// storageProblem tells a full disk from a storage that does not answer.
+// storageProblem tells a full disk and a full spool from a storage that does not answer.
 func storageProblem(attempt string, err error) error {
 	err = fmt.Errorf("%s: %w", attempt, err)
+	if problems.Is(err, problems.SpoolFull) {
+		return err
+	}
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
 		return storageFull().Because(err)
 	}

@@ -2,6 +2,7 @@ package routes_test
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"io"
 	"log/slog"
@@ -48,6 +49,8 @@ type plan struct {
 	declare             func(*routes.Table, *house)
 	keys                *idempotency.Keys
 	streams             *streams.Streams
+	upload              int64 // bytes of a file; 0 means 1 MiB
+	signing             routes.Signing
 }
 
 type lockedBuffer struct {
@@ -103,9 +106,9 @@ func open(t testing.TB, p plan) *house {
 	}
 	h.guard = auth.NewGuard(o)
 	h.table = routes.New(routes.Options{
-		Guard: h.guard, Bounds: routes.Bounds{Upload: 1 << 20}, Timeouts: p.timeouts, Origins: p.origins,
+		Guard: h.guard, Bounds: routes.Bounds{Upload: cmp.Or(p.upload, 1<<20)}, Timeouts: p.timeouts, Origins: p.origins,
 		Metrics: noMetrics{}, Logger: slog.New(slog.NewJSONHandler(h.log, nil)), Now: time.Now, Keys: p.keys,
-		Purses: pursesFor(t), Streams: p.streams,
+		Purses: pursesFor(t), Streams: p.streams, Signing: p.signing,
 	})
 	if p.declare == nil {
 		p.declare = declareAll
