@@ -45,6 +45,7 @@ func (r Reason) Meaning() string {
 		return "its host has no address"
 	case AddressRefused:
 		return "its host has an address that is not on the public internet, or is this server's own"
+	case noReason:
 	}
 	return ""
 }

@@ -65,14 +65,12 @@ func (w *deliverer) Work(ctx context.Context, job *river.Job[DeliverArgs]) error
 		if ctx.Err() != nil {
 			return ctx.Err() // what was sent and not written down is sent again, with the same id
 		}
-		if err := s.settle(ctx, round, outcomes); err != nil {
+		over, err := s.settle(ctx, round, outcomes)
+		if err != nil || over {
 			return err
 		}
 		if err := pace(ctx, round, started, s.DrainPerSecond); err != nil {
 			return err
-		}
-		if round.trial {
-			break
 		}
 	}
 	return s.release(ctx, job.Args.WebhookID, job.ID)

@@ -8,9 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"gorm.io/gorm"
-
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+	"gorm.io/gorm"
 
 	"github.com/stenometer/stenometer/auth"
 	"github.com/stenometer/stenometer/models"

@@ -11,14 +11,15 @@ import (
 	"github.com/stenometer/stenometer/models"
 )
 
-// settle writes down what came of a round, and what follows of it for the endpoint.
-func (s *Webhooks) settle(ctx context.Context, r round, outcomes []outcome) error {
-	err := s.db.Transaction(ctx, func(tx *gorm.DB) error {
+// settle writes down what came of a round, and what follows of it for the endpoint. It is over when nothing else is due:
+// the endpoint is nobody's then, in the same transaction, as most are told of one event at a time.
+func (s *Webhooks) settle(ctx context.Context, r round, outcomes []outcome) (over bool, err error) {
+	err = s.db.Transaction(ctx, func(tx *gorm.DB) error {
 		var hooks []models.Webhook
 		if err := locking(tx).Where("id = ?", r.hook.ID).Limit(1).Find(&hooks).Error; err != nil {
 			return err
 		}
-		if len(hooks) == 0 {
+		if over = len(hooks) == 0 || hooks[0].JobID != r.jobID; len(hooks) == 0 {
 			return nil // deleted meanwhile, its deliveries with it
 		}
 		hook := hooks[0]
@@ -27,17 +28,31 @@ func (s *Webhooks) settle(ctx context.Context, r round, outcomes []outcome) erro
 				return err
 			}
 		}
-		if hook.JobID == r.jobID {
+		if !over {
+			if over, err = s.nothingIsDue(tx, hook); err != nil {
+				return err
+			}
 			until := s.moment().Add(s.lease())
-			hook.BusyUntil = &until
+			if hook.BusyUntil = &until; over {
+				hook.BusyUntil = nil
+			}
 		}
 		return tx.Model(&hook).Select("enabled", "auto_paused", "consecutive_failures", "trial_at", "last_success_at", "last_delivery_at", "busy_until", "updated_at").
 			UpdateColumns(&hook).Error
 	})
 	if err != nil {
-		return fmt.Errorf("write down what came of deliveries to webhook %d: %w", r.hook.ID, err)
+		return false, fmt.Errorf("write down what came of deliveries to webhook %d: %w", r.hook.ID, err)
 	}
-	return nil
+	return over, nil
+}
+
+func (s *Webhooks) nothingIsDue(tx *gorm.DB, hook models.Webhook) (bool, error) {
+	if !hook.Enabled {
+		return true, nil // a trial is one delivery
+	}
+	var due []int64
+	err := tx.Model(&models.WebhookDelivery{}).Where("webhook_id = ? AND finished_at IS NULL AND due_at <= ?", hook.ID, s.moment()).Limit(1).Pluck("id", &due).Error
+	return len(due) == 0, err
 }
 
 func (s *Webhooks) settleOne(tx *gorm.DB, hook *models.Webhook, o outcome, trial bool) error {
