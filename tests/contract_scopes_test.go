@@ -59,7 +59,6 @@ var contractRows = []contractRow{
 	{"POST", "/api/v1/recordings/batch/transcribe", "process", "process"},
 	{"POST", "/api/v1/recordings/upload", "upload", "write"},
 	{"POST", "/api/v1/integrations/asr-voice-recorder/upload", "upload", "write"},
-	{"POST", "/api/v1/integrations/asr-voice-recorder/upload", "upload", "write"},
 	{"GET", "/api/v1/tags", "read", "read"},
 	{"POST", "/api/v1/tags", "write", "write"},
 	{"PUT", "/api/v1/tags/{id}", "write", "write"},
