@@ -193,7 +193,7 @@ func TestPlainHTTPIsAllowedByWish(t *testing.T) {
 }
 
 // Rule: a name that was public when it was judged is judged again for each connection: one that leads to loopback then, or
-// to both, is not called.
+// to both, is not called (H-051).
 func TestANameThatTurnsPrivateIsNotCalled(t *testing.T) {
 	t.Parallel()
 	loopback := newQuiet(t, http.NotFoundHandler())
@@ -215,7 +215,7 @@ func TestANameThatTurnsPrivateIsNotCalled(t *testing.T) {
 	loopback.untouched(t)
 }
 
-// Rule: a redirect is an answer; where it points is not called.
+// Rule: a redirect is an answer; where it points is not called (H-050).
 func TestStrangersRedirectsAreNotFollowed(t *testing.T) {
 	t.Parallel()
 	loopback := newQuiet(t, http.NotFoundHandler())

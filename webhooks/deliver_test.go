@@ -14,7 +14,7 @@ import (
 	"github.com/stenometer/stenometer/webhooks"
 )
 
-// Rule: a committed event arrives, signed in both ways over the very bytes that are sent, whatever characters it has.
+// Rule: a committed event arrives, signed in both ways over the very bytes that are sent, whatever characters it has (H-052).
 func TestACommittedEventArrivesSigned(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, url string) {
@@ -59,7 +59,7 @@ func TestACommittedEventArrivesSigned(t *testing.T) {
 	})
 }
 
-// Rule: a retry has the same id and the same bytes, and is signed at its own moment.
+// Rule: a retry has the same id and the same bytes, and is signed at its own moment (H-054).
 func TestARetryIsSignedAfresh(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, url string) {
@@ -247,6 +247,45 @@ func inOrder(t *testing.T, calls []call) {
 		}
 		last[s.Data.RecordingID] = s.Sequence
 	}
+}
+
+// Rule: a receiver that always fails is not tried for ever (H-055): attempts are bounded, it is paused after as many deliveries
+// as are configured, its owner sees that and can end it, and what waited is then sent at no more than the rate.
+func TestADeadReceiverIsLeftAlone(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, url string) {
+		r := newRig(t, url, func(o *webhooks.Options) { o.PauseAfter, o.Attempts, o.DrainPerSecond, o.Trial = 5, 2, 40, 0 })
+		v := newReceiver(t)
+		v.answers(http.StatusInternalServerError)
+		e, _ := r.create(v.URL)
+		events := make([]int64, 60)
+		for i := range events {
+			events[i] = int64(i + 1)
+		}
+		r.deleted(events...)
+		r.start()
+		until(t, "it is paused", func() bool { return r.endpoint(e.ID).AutoPaused })
+		before := len(v.received())
+		for _, d := range r.deliveries(e.ID) {
+			if d.Attempts > 2 || d.FinishedAt != nil {
+				t.Errorf("one was tried %d times and is %s", d.Attempts, d.Status)
+			}
+		}
+		r.deleted(61, 62)
+		r.handedOut()
+		if after := len(v.received()); after != before {
+			t.Errorf("%d calls while it was paused, without trials", after-before)
+		}
+		v.answers(http.StatusOK)
+		began := time.Now()
+		if _, err := r.hooks.Change(t.Context(), r.owner, e.ID, webhooks.Wish{Enabled: new(true)}); err != nil {
+			t.Fatal(err)
+		}
+		v.await(t, before+62)
+		if took := time.Since(began); took < time.Second {
+			t.Errorf("62 that waited were sent in %s, at 40 a second", took)
+		}
+	})
 }
 
 // Rule: one receiver that hangs delays no other.

@@ -62,7 +62,7 @@ func runChild(url string) error {
 	}
 }
 
-// Rule: an event that was committed arrives, with one id and one body, whenever the process is killed.
+// Rule: an event that was committed arrives, with one id and one body, whenever the process is killed (H-053).
 func TestNothingIsLostByAKill(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, url string) {

@@ -78,6 +78,9 @@ func (s *Webhooks) settleOne(tx *gorm.DB, hook *models.Webhook, o outcome, trial
 		// Tried for all that wait: its own attempts are not what ends it, and the next trial may be by another.
 		columns["status"], columns["due_at"] = statusFailed, now
 		then = func() error { s.pauseUntilTrial(hook, now); return nil }
+	case hook.AutoPaused:
+		// Sent together with the one that paused it: it waits with those that come after.
+		columns["status"], columns["due_at"] = statusFailed, now
 	case o.reason.retried() && attempts < s.Attempts:
 		columns["status"], columns["due_at"] = statusFailed, now.Add(s.wait(attempts, o.wait))
 	default:
