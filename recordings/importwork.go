@@ -84,7 +84,7 @@ func (w *Importer) GaveUp(ctx context.Context, job *river.Job[ImportArgs], cause
 	if err != nil {
 		return fmt.Errorf("forget the address of recording %d: %w", job.Args.RecordingID, err)
 	}
-	return s.fail(ctx, job.Args.RecordingID, job.ID, failure{webhooks.TranscriptionFailed, code, message, errors.New(code)})
+	return s.fail(ctx, job.Args.RecordingID, job.ID, failure{webhooks.TranscriptionFailed, code, message, cause})
 }
 
 // claimImport fences the fetching, whose recording stays PENDING.

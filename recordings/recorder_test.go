@@ -222,7 +222,16 @@ func TestRecorderKeepsNothingOfStrangers(t *testing.T) {
 		t.Errorf("%v, and %d bytes of 2 MiB were left unread", err, body.Len())
 	}
 	_, err := r.record(large, "file", "a.wav", "secret", "good")
+	expect(t, err, problems.PayloadTooLarge)
+	others, err := r.spool.Create(1<<20 - 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = r.record(wav(1, 1), "file", "a.wav", "secret", "good")
 	expect(t, err, problems.SpoolFull)
+	if err := others.Close(); err != nil {
+		t.Error(err)
+	}
 	if r.recordingCount() != 0 || len(r.left()) != 0 || r.spool.Used() != 0 {
 		t.Errorf("%d recordings, files %v, %d bytes in the spool", r.recordingCount(), r.left(), r.spool.Used())
 	}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/stenometer/stenometer/auth"
 	"github.com/stenometer/stenometer/budgets"
+	"github.com/stenometer/stenometer/limits"
 	"github.com/stenometer/stenometer/problems"
 	"github.com/stenometer/stenometer/routes"
 	"github.com/stenometer/stenometer/spool"
@@ -45,7 +46,9 @@ func mailroom(t *testing.T, most int64) (h *house, spooled *spool.Spool, dir str
 	dir = t.TempDir()
 	spooled = spool.New(dir, most)
 	h = open(t, plan{
-		signing: routes.Signing{Keys: keys, Spool: spooled, Window: time.Minute},
+		signing:  routes.Signing{Keys: keys, Spool: spooled, Window: time.Minute},
+		figures:  map[*limits.Plan][]limits.Rate{limits.Recorder: perMinute(1_000_000)},
+		timeouts: routes.Timeouts{BodyStall: 150 * time.Millisecond},
 		declare: func(table *routes.Table, _ *house) {
 			table.Signed("POST", "/hooks/:integration", auth.Upload, routes.MaxUpload, budgets.Later(budgets.Transcription),
 				func(c echo.Context, p auth.Principal, v routes.Verified) error {
@@ -131,7 +134,11 @@ func TestEveryFaultOfADeliveryIsTheSame(t *testing.T) {
 // signed decides only after the signature.
 func TestADeliveryIsBounded(t *testing.T) {
 	t.Parallel()
-	h, spooled, _ := mailroom(t, 100)
+	h, spooled, _ := mailroom(t, 200)
+	others, err := spooled.Create(100)
+	if err != nil {
+		t.Fatal(err)
+	}
 	text := strings.Repeat("x", 101)
 	a := h.call("POST", "/hooks/room", signed("new", "d", time.Now(), text), declaring(t, 101))
 	h.want(a, http.StatusServiceUnavailable, "spool_full")
@@ -141,6 +148,10 @@ func TestADeliveryIsBounded(t *testing.T) {
 	undeclared := func(r *http.Request) { r.ContentLength = -1 }
 	h.want(h.call("POST", "/hooks/room", signed("new", "d", time.Now(), text), undeclared), http.StatusServiceUnavailable, "spool_full")
 	h.want(h.call("POST", "/hooks/room", signed("new", "d", time.Now(), "x"), declaring(t, 1<<20+1)), http.StatusRequestEntityTooLarge, "payload_too_large")
+	if err := others.Close(); err != nil {
+		t.Error(err)
+	}
+	h.want(h.call("POST", "/hooks/room", signed("new", "d", time.Now(), text), declaring(t, 201)), http.StatusRequestEntityTooLarge, "payload_too_large")
 	encoded := header("Content-Encoding", "gzip")
 	h.want(h.call("POST", "/hooks/room", signed("new", "d", time.Now(), "x"), encoded), http.StatusUnsupportedMediaType, "unsupported_media_type")
 	h.want(h.call("POST", "/hooks/room", signed("bad", "d", time.Now(), "x"), encoded), http.StatusUnauthorized, "invalid_token")
@@ -149,6 +160,24 @@ func TestADeliveryIsBounded(t *testing.T) {
 	}
 	large, _, _ := mailroom(t, 4<<20)
 	large.want(large.call("POST", "/hooks/room", signed("new", "d", time.Now(), strings.Repeat("x", 1<<20+1)), undeclared), http.StatusRequestEntityTooLarge, "payload_too_large")
+}
+
+// Rule: a delivery that stands still, is cut short, or says no length and is too large is refused as an upload would be,
+// and leaves nothing in the spool (H-057).
+func TestADeliveryKeepsComing(t *testing.T) {
+	t.Parallel()
+	h, spooled, _ := mailroom(t, 4<<20)
+	server := h.serve()
+	head := func(length string) string {
+		return fmt.Sprintf("POST /hooks/room HTTP/1.1\r\nHost: x\r\nX-Delivery-Id: d\r\nX-Timestamp: %d\r\nX-Signature-256: sha256=%064d\r\n%s\r\n\r\n", time.Now().Unix(), 0, length)
+	}
+	h.want(send(t, server, head("Content-Length: 100")+"12345"), http.StatusRequestTimeout, "request_timeout")
+	h.want(send(t, server, head("Transfer-Encoding: chunked")+"zz\r\n"), http.StatusBadRequest, "bad_request")
+	over := strings.Repeat("40000\r\n"+strings.Repeat("x", 0x40000)+"\r\n", 5)
+	h.want(send(t, server, head("Transfer-Encoding: chunked")+over), http.StatusRequestEntityTooLarge, "payload_too_large")
+	if spooled.Used() != 0 {
+		t.Errorf("%d bytes stay in the spool", spooled.Used())
+	}
 }
 
 // away is a database that does not answer.

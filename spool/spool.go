@@ -35,6 +35,14 @@ func (s *Spool) Used() int64 {
 	return s.used
 }
 
+// fits refuses what has no room even where nothing else is: to wait would not help.
+func (s *Spool) fits(size int64) error {
+	if size > s.most {
+		return problems.New(problems.PayloadTooLarge, "At most %d bytes are taken from a sender that is not known yet.", s.most)
+	}
+	return nil
+}
+
 func (s *Spool) take(bytes int64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -63,6 +71,9 @@ type File struct {
 // of it is read. More, and what was not declared (-1), is taken as it comes. The caller closes it.
 func (s *Spool) Create(declared int64) (*File, error) {
 	room := max(0, declared)
+	if err := s.fits(room); err != nil {
+		return nil, err
+	}
 	if err := s.take(room); err != nil {
 		return nil, err
 	}
@@ -76,6 +87,9 @@ func (s *Spool) Create(declared int64) (*File, error) {
 
 // Write takes room for what is beyond the declared.
 func (f *File) Write(p []byte) (int, error) {
+	if err := f.spool.fits(f.size + int64(len(p))); err != nil {
+		return 0, err
+	}
 	if beyond := f.size + int64(len(p)) - f.room; beyond > 0 {
 		if err := f.spool.take(beyond); err != nil {
 			return 0, err

@@ -21,6 +21,9 @@ func TestSpoolKeepsItsBound(t *testing.T) {
 	if _, err := s.Create(5); !problems.Is(err, problems.SpoolFull) {
 		t.Fatalf("5 bytes beside 6 of 10: %v", err)
 	}
+	if _, err := s.Create(11); !problems.Is(err, problems.PayloadTooLarge) {
+		t.Fatalf("11 bytes of 10: %v", err)
+	}
 	second, err := s.Create(-1)
 	if err != nil {
 		t.Fatal(err)
