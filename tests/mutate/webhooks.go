@@ -29,8 +29,8 @@ func webhookMutations() []mutation {
 		hooks("Retry-After is passed over", "settle.go", "return max(jittered, asked)", "return jittered", "TestAttemptsAreBounded"),
 		hooks("attempts have no end", "settle.go", "o.reason.retried() && attempts < s.Attempts", "o.reason.retried()", "TestAttemptsAreBounded"),
 		hooks("what was given up in a row is lost", "settle.go", `map[string]any{"status": statusFailed, "finished_at": nil, "due_at": now}`, `map[string]any{"due_at": nil}`, "TestADownReceiver"),
-		hooks("the next event of a recording does not wait", "deliver.go", "d.due_at <= ? AND \"+unblocked, now, blocking)", "d.due_at <= ?\", now)", "TestADownReceiver"),
-		hooks("the old secret ends at once", "secrets.go", "return append(secrets, previous), nil", "return secrets, nil", "TestBothSecretsSign"),
+		hooks("the next event of a recording does not wait", "deliver.go", "d.due_at <= ? AND \"+unblocked, now, blocking)", "d.due_at <= ?\", now)", "TestTheNextEventWaits"),
+		hooks("the old secret ends at once", "secrets.go", "return append(secrets, previous), nil", "return append(secrets, previous)[:1], nil", "TestBothSecretsSign"),
 		hooks("what waited comes all at once", "settle.go", `map[string]any{"waited": true, "due_at": now}`, `map[string]any{"due_at": now}`, "TestADeadReceiver"),
 		hooks("answers show signatures", "deliver.go", "	text = credentials.ReplaceAllString(text, \"[removed]\")\n", "", "TestAnswersAreKept"),
 	}
