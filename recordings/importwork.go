@@ -287,7 +287,7 @@ func (p *progress) Read(buffer []byte) (int, error) {
 	if n > 0 {
 		p.stall.Reset(p.service.Imports.Stall)
 	}
-	if err != nil && err != io.EOF { //nolint:errorlint // a wrapped EOF is a body that was cut short
+	if err != nil && err != io.EOF {
 		p.err = err
 		return n, err
 	}

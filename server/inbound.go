@@ -7,6 +7,7 @@ import (
 	"github.com/stenometer/stenometer/integrations"
 	"github.com/stenometer/stenometer/outbound"
 	"github.com/stenometer/stenometer/recordings"
+	"github.com/stenometer/stenometer/routes"
 	"github.com/stenometer/stenometer/sealed"
 	"github.com/stenometer/stenometer/spool"
 )
@@ -29,4 +30,9 @@ func (s *Server) joinInbound() error {
 		Sealed: keys, Timeout: s.config.ImportTimeout, Stall: s.config.UploadStallTimeout, ProgressEvery: importProgressEvery,
 	}
 	return nil
+}
+
+// signing is how signed deliveries are judged.
+func (s *Server) signing() routes.Signing {
+	return routes.Signing{Keys: s.integrations, Spool: s.spool, Window: s.config.HookWindow}
 }

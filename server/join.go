@@ -104,8 +104,7 @@ func (s *Server) join() error {
 	})
 	guard := auth.NewGuard(s.guardOptions(addresses))
 	options := tableOptions(s.config, guard, s.metrics, logger, s.now)
-	options.Keys, options.Purses, options.Streams = s.keys, s.budgets.Purses(), s.streams
-	options.Signing = routes.Signing{Keys: s.integrations, Spool: s.spool, Window: s.config.HookWindow}
+	options.Keys, options.Purses, options.Streams, options.Signing = s.keys, s.budgets.Purses(), s.streams, s.signing()
 	s.table = routes.New(options)
 	Declare(s.table, Parts{
 		Health:   &health.API{Ready: s.watch.report},

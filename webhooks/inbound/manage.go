@@ -51,7 +51,7 @@ func exampleIntegration(secret string) integrationForm {
 	return (&Handlers{publicURL: "https://notes.example.org"}).formOf(made, secret)
 }
 
-const exampleSecret = "stnhook_shown-once"
+const exampleKey = "stnhook_shown-once"
 
 type integrationList struct {
 	Integrations []integrationForm `json:"integrations"`
@@ -85,7 +85,7 @@ type newIntegration struct {
 func createOperation() routes.Operation {
 	return routes.Operation{
 		Summary: "Create an integration", Group: routes.GroupIntegrations, Notes: "The secret is in this one answer.",
-		Request: newIntegration{"Meeting room", "member"}, Answers: routes.Answers{http.StatusCreated: exampleIntegration(exampleSecret)},
+		Request: newIntegration{"Meeting room", "member"}, Answers: routes.Answers{http.StatusCreated: exampleIntegration(exampleKey)},
 		Refusals: []problems.Kind{problems.InvalidParameter, problems.InsufficientPermission, problems.Conflict},
 	}
 }
@@ -144,7 +144,7 @@ type integrationRotation struct {
 func rotateOperation() routes.Operation {
 	return routes.Operation{
 		Summary: "Rotate the secret of an integration", Group: routes.GroupIntegrations, Notes: "The secret is in this one answer.",
-		Request: integrationRotation{new(int64(24))}, Answers: routes.Answers{http.StatusCreated: exampleIntegration(exampleSecret)},
+		Request: integrationRotation{new(int64(24))}, Answers: routes.Answers{http.StatusCreated: exampleIntegration(exampleKey)},
 		Refusals: []problems.Kind{problems.InvalidParameter},
 	}
 }
