@@ -119,6 +119,8 @@ func TestImportsFailWithTheirReason(t *testing.T) {
 		case "/text":
 			_, _ = w.Write([]byte(strings.Repeat("no music ", 99)))
 		case "/empty":
+		case "/silent":
+			<-request.Context().Done()
 		case "/stalls":
 			_, _ = w.Write([]byte("RIFF"))
 			http.NewResponseController(w).Flush()
@@ -130,7 +132,7 @@ func TestImportsFailWithTheirReason(t *testing.T) {
 	})
 	want := map[string]string{
 		"/gone": "import_status", "/broken": "import_status", "/elsewhere": "import_redirected", "/declared": "import_too_large",
-		"/large": "import_too_large", "/text": "import_invalid_media", "/empty": "import_invalid_media", "/stalls": "import_timeout",
+		"/large": "import_too_large", "/text": "import_invalid_media", "/empty": "import_invalid_media", "/stalls": "import_timeout", "/silent": "import_timeout",
 		"/cut": "import_unreachable",
 	}
 	ids := map[string]int64{}

@@ -119,6 +119,8 @@ func (s *Recordings) download(ctx context.Context, row models.Recording) (*incom
 	}
 	client := s.Imports.Strangers.Client(s.Imports.Timeout)
 	defer client.CloseIdleConnections()
+	stall := time.AfterFunc(s.Imports.Stall, cancel)
+	defer stall.Stop()
 	answer, err := client.Do(request)
 	if err != nil {
 		return nil, unreachable(err)
@@ -127,13 +129,10 @@ func (s *Recordings) download(ctx context.Context, row models.Recording) (*incom
 	if err := judgeAnswer(answer, s.MaxUploadBytes); err != nil {
 		return nil, err
 	}
-	body := &progress{service: s, ctx: ctx, recording: row.ID, body: answer.Body}
+	body := &progress{service: s, ctx: ctx, stall: stall, recording: row.ID, body: answer.Body}
 	if answer.ContentLength > 0 {
 		body.total = &answer.ContentLength
 	}
-	stall := time.AfterFunc(s.Imports.Stall, cancel)
-	defer stall.Stop()
-	body.stall = stall
 	file, err := s.receive(ctx, filePart{given(row.OriginalFilename), body})
 	switch {
 	case problems.Is(err, problems.PayloadTooLarge):

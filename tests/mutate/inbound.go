@@ -36,10 +36,10 @@ func inboundMutations() []mutation {
 		story("a delivery is accepted twice", "deliver.go", "return s.remember(tx, seen)", "return nil", "TestADeliveryIsAcceptedOnce"),
 		story("deliveries are kept for ever", "deliver.go", `"integration_id = ? AND expires_at <= ?"`, `"integration_id = -? AND expires_at <= ?"`, "TestDeliveriesAreForgotten"),
 		story("an address is not judged when it is asked for", "import.go", `Judge(ctx, wish.Address, true); reason != "" {`, `Judge(ctx, wish.Address, true); reason == "-" {`, "TestImportsAreJudged"),
-		story("an address is stored as it is", "import.go", "Address: address}", "Address: wish.Address}", "TestImport$"),
+		story("an address is stored as it is", "import.go", "Address: address}", "Address: address[:0] + wish.Address}", "TestImport$"),
 		story("an import is followed elsewhere", "importwork.go", "case status >= 300 && status < 400:", "case status == 399:", "TestImportsFail"),
 		story("a declared size is not looked at", "importwork.go", "answer.ContentLength > most", "false", "TestImportsFail"),
-		story("a silent server is waited for", "importwork.go", "time.AfterFunc(s.Imports.Stall, cancel)", "time.AfterFunc(time.Hour, cancel)", "TestImportsFail"),
+		story("a silent server is waited for", "importwork.go", "time.AfterFunc(s.Imports.Stall, cancel)", "time.AfterFunc(s.Imports.Stall, func() {})", "TestImportsFail"),
 		story("an imported address is never forgotten", "importwork.go", `return tx.Where("recording_id = ?", job.Args.RecordingID).Delete(&models.RecordingImport{}).Error`, "return nil", "TestImportsFail"),
 
 		keys("anybody manages the organization's integrations", "if p.May(auth.ManageIntegrations) {", "if p.UserID() != 0 {", "TestWhoMayManage"),
