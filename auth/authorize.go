@@ -105,6 +105,13 @@ func (g *Guard) requireSameOrigin(r *http.Request, p Principal) error {
 
 // checkDeclared refuses what is known before a byte of the body is read, and charges nothing for it.
 func checkDeclared(r *http.Request, row Row) error {
+	if err := checkSize(r, row); err != nil {
+		return err
+	}
+	return checkEncoding(r)
+}
+
+func checkSize(r *http.Request, row Row) error {
 	if r.ContentLength > row.Body {
 		refusal := problems.New(problems.PayloadTooLarge, "The body declares %d bytes; at most %d are read here.", r.ContentLength, row.Body)
 		for member, value := range row.TooLarge {
@@ -112,6 +119,10 @@ func checkDeclared(r *http.Request, row Row) error {
 		}
 		return refusal
 	}
+	return nil
+}
+
+func checkEncoding(r *http.Request) error {
 	for _, encoding := range r.Header["Content-Encoding"] {
 		if encoding != "" && !strings.EqualFold(encoding, "identity") {
 			return problems.New(problems.UnsupportedMediaType, "An encoded body is not read; send it without Content-Encoding.")

@@ -16,6 +16,9 @@ const (
 	ViaHeader  Via = "header"
 	ViaQuery   Via = "query"
 	ViaSession Via = "session"
+	// ViaSecret is a field of the body, ViaSignature what signs it.
+	ViaSecret    Via = "secret"
+	ViaSignature Via = "signature"
 )
 
 // Principal is who is asking and what the credential may do. Only a Guard makes one; the zero value owns

@@ -39,7 +39,7 @@ func Scopes() []ScopeRow {
 		{Process, "Start paid work: transcription, summaries, answers."},
 		{Share, "Make and end public links."},
 		{Delete, "Delete recordings and what belongs to them."},
-		{Webhooks, "See and manage webhooks."},
+		{Webhooks, "See and manage webhooks and integrations."},
 		{Settings, "Change the account's settings; a token made for administration administers by it."},
 	}
 }

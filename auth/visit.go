@@ -22,7 +22,9 @@ type visit struct {
 	rule    *rule
 	states  []limits.State
 	refused bool
-	now     func() time.Time
+	// admitted is true of a request whose caller was found by its body.
+	admitted bool
+	now      func() time.Time
 	// The room of the stacks of most requests: deciding about them allocates nothing. Paid ones have more limits, and
 	// room for those would be made and cleared for every request.
 	stackRoom [2]limits.Limit

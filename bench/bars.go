@@ -64,7 +64,7 @@ func figure(value float64) string {
 
 // bars are all demands, those of parts that did not run included, so that none is forgotten.
 func (r *results) bars() []bar {
-	return slices.Concat(r.httpBars(), r.memoryBars(), r.redisBars(), r.listBars(), r.streamBars())
+	return slices.Concat(r.httpBars(), r.memoryBars(), r.redisBars(), r.listBars(), r.streamBars(), r.webhookBars())
 }
 
 func (r *results) httpBars() []bar {

@@ -17,13 +17,14 @@ import (
 
 // The parts of a run.
 const (
-	partHTTP    = "http"
-	partQueries = "queries"
-	partMemory  = "memory"
-	partKeys    = "keys"
-	partRedis   = "redis"
-	partLists   = "lists"
-	partStreams = "streams"
+	partHTTP     = "http"
+	partQueries  = "queries"
+	partMemory   = "memory"
+	partKeys     = "keys"
+	partRedis    = "redis"
+	partLists    = "lists"
+	partStreams  = "streams"
+	partWebhooks = "webhooks"
 )
 
 // plan is what a run does, and how long.
@@ -50,7 +51,7 @@ func main() {
 
 func run(ctx context.Context) error {
 	short := flag.Bool("short", false, "one short round of everything, printed and not kept: it proves the harness, not the figures")
-	parts := flag.String("parts", "http,queries,memory,keys,redis,lists,streams", "what to measure")
+	parts := flag.String("parts", "http,queries,memory,keys,redis,lists,streams,webhooks", "what to measure")
 	only := flag.String("only", "", "HTTP variants to run, by name; all without")
 	rounds := flag.Int("rounds", 5, "interleaved rounds of HTTP and of lists")
 	runs := flag.Int("runs", 3, "runs of the Go benchmarks")
@@ -93,7 +94,7 @@ func measure(ctx context.Context, p plan) (r *results, err error) {
 	}
 	defer func() { err = errors.Join(err, b.close()) }()
 	r = &results{plan: p, machine: b.describeMachine(ctx)}
-	if p.parts[partHTTP] || p.parts[partQueries] || p.parts[partStreams] {
+	if p.parts[partHTTP] || p.parts[partQueries] || p.parts[partStreams] || p.parts[partWebhooks] {
 		if err := b.prepareHTTP(ctx); err != nil {
 			return nil, err
 		}
@@ -109,6 +110,7 @@ func measure(ctx context.Context, p plan) (r *results, err error) {
 		{partRedis, b.measureRedis},
 		{partLists, b.measureLists},
 		{partStreams, b.measureStreams},
+		{partWebhooks, b.measureWebhooks},
 	} {
 		if !p.parts[step.part] {
 			continue

@@ -25,6 +25,7 @@ type results struct {
 	footprints    []footprint
 	lists         *listResults
 	streams       *streamFigures
+	webhooks      *webhookFigures
 }
 
 // cpu is a variant's CPU time in each round.
@@ -67,6 +68,9 @@ func (r *results) markdown() string {
 	}
 	if r.streams != nil {
 		r.writeStreams(&w)
+	}
+	if r.webhooks != nil {
+		r.writeWebhooks(&w)
 	}
 	if notes, err := os.ReadFile(notesFile); err == nil {
 		fmt.Fprintf(&w, "\n## Notes\n\nWritten by hand, in [%s](%s).\n\n%s", notesFile, notesFile, belowTitle(string(notes)))

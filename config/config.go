@@ -49,7 +49,7 @@ type Config struct {
 	StatusRate       Rates `env:"API_STATUS_RATE_LIMIT" default:"600 per minute" doc:"Status requests of one account; they count here instead of among the reading ones."`
 	TokenCreateRate  Rates `env:"API_TOKEN_CREATE_RATE_LIMIT" default:"10 per hour" doc:"Tokens that one account creates over HTTP."`
 	SearchRate       Rates `env:"API_SEARCH_RATE_LIMIT" default:"30 per minute" doc:"Searches of one account, besides its reading requests."`
-	ImportRate       Rates `env:"IMPORT_RATE_LIMIT" default:"20 per hour" doc:"Requests of one account by which this server calls others. No route does so yet."`
+	ImportRate       Rates `env:"IMPORT_RATE_LIMIT" default:"20 per hour" doc:"Requests of one account by which this server calls others. An import is one."`
 	TokenChangeRate  Rates `env:"API_TOKEN_CHANGE_RATE_LIMIT" default:"20 per hour" doc:"Changes to its tokens that one account makes."`
 	SessionRate      Rates `env:"SESSION_RATE_LIMIT" default:"1000 per hour;5000 per day" doc:"Requests from one address with a session cookie or no credential; requests with a token are not counted."`
 	LoginRate        Rates `env:"LOGIN_RATE_LIMIT" default:"10 per minute" doc:"Sign-in attempts from one address, by password or OpenID Connect, and passwords that were forgotten or reset."`
@@ -133,6 +133,9 @@ type Config struct {
 	HoldLease     time.Duration `env:"BUDGET_HOLD_SECONDS" default:"30" rule:"0.3..600" doc:"How long money that was kept back for a call stays so after its process died. What was not sent is given back then, a call that was is charged in full."`
 
 	MaxUploadMB             int           `env:"MAX_UPLOAD_MB" default:"500" rule:"0..1048576" doc:"Largest file of an upload, in MiB; 0 takes no uploads."`
+	SpoolMB                 int           `env:"INBOUND_SPOOL_MB" default:"2048" rule:"0..1048576" doc:"MiB kept at once, of all senders together, of what is received before its sender is known: signed hooks, and recorders that send their secret behind the file. 0 takes none of these."`
+	HookWindow              time.Duration `env:"INBOUND_HOOK_WINDOW_SECONDS" default:"300" rule:"1..3600" doc:"How far the timestamp of a signed hook may be from this server's clock, on either side."`
+	ImportTimeout           time.Duration `env:"IMPORT_TIMEOUT_SECONDS" default:"1800" rule:"0.1..86400" doc:"The longest that one attempt to fetch a file from an address may take."`
 	JobsMaxConcurrentPerOrg int           `env:"JOBS_MAX_CONCURRENT_PER_ORG" default:"3" rule:"0..1000" doc:"Recordings of one organization that are transcribed or summarized at once; with 0 they wait until it is raised."`
 	JobHeartbeat            time.Duration `env:"JOB_HEARTBEAT_SECONDS" default:"2" rule:"0.1..5" doc:"How often a process says that it is alive, and looks for jobs of processes that are not."`
 	JobDeadAfter            time.Duration `env:"JOB_DEAD_AFTER_SECONDS" default:"10" rule:"0.5..15" doc:"Silence after which a process counts as dead and its jobs are taken over. At least three times JOB_HEARTBEAT_SECONDS."`
@@ -157,6 +160,21 @@ type Config struct {
 
 	InternalSharing bool `env:"ENABLE_INTERNAL_SHARING" default:"false" doc:"Whether recordings may be shared between accounts of one organization. Switched off, what was shared is its owner's alone."`
 	ShowUsernames   bool `env:"SHOW_USERNAMES_IN_UI" default:"false" doc:"Whether lists name the owners of recordings that are shared with the caller."`
+
+	Webhooks          bool          `env:"WEBHOOK_GLOBAL_ENABLED" default:"true" doc:"Whether webhooks are sent. While they are not, events are not kept for them."`
+	WebhooksPerUser   int           `env:"WEBHOOK_MAX_PER_USER" default:"10" rule:"1..1000" doc:"Webhooks of one account."`
+	WebhookTimeout    time.Duration `env:"WEBHOOK_DELIVERY_TIMEOUT_SECONDS" default:"10" rule:"0.1..60" doc:"The longest that one delivery may take, the answer included."`
+	WebhookRetries    Schedule      `env:"WEBHOOK_RETRY_SCHEDULE" default:"0s,30s,2m,10m,1h,6h,18h" doc:"The wait before each attempt at a delivery; a tenth more or less, and never less than the receiver's Retry-After says."`
+	WebhookAttempts   int           `env:"WEBHOOK_MAX_ATTEMPTS" rule:"1..20" derived:"as many as WEBHOOK_RETRY_SCHEDULE has" doc:"The most attempts at a delivery. It only cuts that schedule."`
+	WebhookPauseAfter int           `env:"WEBHOOK_AUTOPAUSE_FAILURES" default:"10" rule:"1..1000" doc:"Deliveries given up in a row after which a webhook is paused."`
+	WebhookTrial      time.Duration `env:"WEBHOOK_TRIAL_INTERVAL_SECONDS" default:"3600" rule:"0..604800" doc:"How often one delivery is tried of a webhook that is paused; 0 tries none until its owner enables it."`
+	WebhookDispatch   time.Duration `env:"WEBHOOK_DISPATCHER_INTERVAL_SECONDS" default:"0.3" rule:"0.02..60" doc:"How often a worker looks for events to deliver, and for deliveries that are due."`
+	WebhookGrace      time.Duration `env:"WEBHOOK_SECRET_GRACE_HOURS" default:"24" rule:"0..720" doc:"How long the old secret signs beside the new one after a rotation; 0 ends it at once."`
+	WebhookIntranet   HostPattern   `env:"WEBHOOK_INTRANET_HOST_ALLOWLIST" doc:"A regular expression that matches the whole host, in lower case, of addresses that may be in a private network. Link-local addresses and the server's own stay refused."`
+	WebhookPendingAge time.Duration `env:"WEBHOOK_PENDING_MAX_HOURS" default:"72" rule:"0.001..8760" doc:"How long a delivery may wait, for a webhook that is paused above all, until it is dropped; it can be replayed then."`
+	WebhookPendingMax int           `env:"WEBHOOK_PENDING_MAX" default:"10000" rule:"1..1000000" doc:"The most deliveries of one webhook that may wait; the oldest are dropped."`
+	WebhookDrain      int           `env:"WEBHOOK_DRAIN_PER_SECOND" default:"20" rule:"1..1000" doc:"How many of those that waited are sent a second when their webhook is back."`
+	WebhookLogLife    time.Duration `env:"WEBHOOK_LOG_DAYS" default:"30" rule:"0.001..3650" doc:"How long deliveries that are over are listed, and can be replayed."`
 
 	PublicSharing bool `env:"ENABLE_PUBLIC_SHARING" default:"true" doc:"Whether recordings may be shared by a public link, at PUBLIC_URL. Switched off, or without that address, links that were made lead nowhere."`
 	AudioRedirect bool `env:"AUDIO_REDIRECT" default:"false" doc:"With files in S3: whether a request for audio is sent on to the storage, by an address that gives the file to anybody for a minute, rather than streamed through the server. The page of a public link streams always."`

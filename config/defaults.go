@@ -26,6 +26,9 @@ func (l *loader) derive(c *Config) {
 			c.DatabaseMaxConnections = sqliteReaders
 		}
 	}
+	if !l.isSet("WEBHOOK_MAX_ATTEMPTS") {
+		c.WebhookAttempts = len(c.WebhookRetries)
+	}
 	l.deriveUserRate(&c.UserRateRead, "API_USER_RATE_LIMIT_READ", c.TokenRateRead, "API_TOKEN_RATE_LIMIT_READ")
 	l.deriveUserRate(&c.UserRateWrite, "API_USER_RATE_LIMIT_WRITE", c.TokenRateWrite, "API_TOKEN_RATE_LIMIT_WRITE")
 	l.deriveUserRate(&c.UserRateProcess, "API_USER_RATE_LIMIT_PROCESS", c.TokenRateProcess, "API_TOKEN_RATE_LIMIT_PROCESS")

@@ -66,6 +66,10 @@ func setField(field reflect.Value, setting Setting, text string) (err error) {
 		*value, err = ParseChunkLimit(text)
 	case *RoleMap:
 		*value, err = ParseRoleMap(text)
+	case *Schedule:
+		*value, err = ParseSchedule(text)
+	case *HostPattern:
+		*value, err = ParseHostPattern(text)
 	case *[]netip.Prefix:
 		*value, err = parseNetworks(text)
 	case *[]string:

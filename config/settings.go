@@ -78,6 +78,10 @@ func settingOf(field reflect.StructField) Setting {
 		s.Allowed = roleMapAllowed
 	case *ChunkLimit:
 		s.Allowed = chunkLimitAllowed
+	case *Schedule:
+		s.Allowed = scheduleAllowed
+	case *HostPattern:
+		s.Allowed = hostPatternAllowed
 	case *Rates:
 		s.Allowed = ratesAllowed
 		s.Limit = true

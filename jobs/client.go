@@ -22,13 +22,17 @@ import (
 )
 
 // The queues. A job goes to Long unless its InsertOpts name Chores, which is for short jobs that must not wait
-// behind transcriptions.
+// behind transcriptions, or Webhooks, whose jobs wait for receivers and for nothing of this machine.
 const (
-	Long   = river.QueueDefault
-	Chores = "chores"
+	Long     = river.QueueDefault
+	Chores   = "chores"
+	Webhooks = "webhooks"
 )
 
-const choreWorkers = 4
+const (
+	choreWorkers   = 4
+	webhookWorkers = 32
+)
 
 // MaxTime bounds a job whatever its worker's Timeout says; workers that say nothing get DefaultTime. River
 // believes a job without end to be lost only after rescueAfter, which only matters where our own heartbeats
@@ -82,7 +86,7 @@ func (j *Jobs) config(working bool) *river.Config {
 	}
 	if working && j.options.Role != "web" {
 		config.Queues = map[string]river.QueueConfig{
-			Long: {MaxWorkers: j.options.MaxWorkers}, Chores: {MaxWorkers: choreWorkers},
+			Long: {MaxWorkers: j.options.MaxWorkers}, Chores: {MaxWorkers: choreWorkers}, Webhooks: {MaxWorkers: webhookWorkers},
 		}
 	}
 	return config

@@ -120,6 +120,7 @@ type Recording struct {
 	InitialPrompt    *string
 	Model            *string // transcription_model of the request
 	PromptVariables  *string // JSON object of texts
+	Source           *string // what brought it in where that was no upload: asr_voice_recorder, hook, import
 	IsInbox          bool
 	IsHighlighted    bool
 	IsArchived       bool
@@ -179,6 +180,8 @@ type OutboxEvent struct {
 	Type           string // a row of webhooks.Events
 	Data           string // JSON object
 	OccurredAt     time.Time
+	// Sequence is which event of its recording it is, 0 for those about none; nil until it was handed to the endpoints.
+	Sequence *int64
 }
 
 // Process is a running server; it renews SeenAt while it lives.

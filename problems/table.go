@@ -47,6 +47,7 @@ var (
 	InsufficientPermission = Kind{"insufficient_permission", http.StatusForbidden, "The account's role does not have the verb that this takes, which required_permission names; or it is administration, and the token was not made for that."}
 	HTTPSRequired          = Kind{"https_required", http.StatusForbidden, "A public link is made over HTTPS only."}
 	CursorExpired          = Kind{"cursor_expired", http.StatusGone, "The cursor is older than what is remembered; begin a full pass."}
+	WebhookLimitReached    = Kind{"webhook_limit_reached", http.StatusConflict, "The account has as many webhooks as it may; deleting one frees a slot."}
 	SemanticUnavailable    = Kind{"semantic_unavailable", http.StatusConflict, "This server has no search by meaning."}
 	IdempotencyKeyReused   = Kind{"idempotency_key_reused", http.StatusUnprocessableEntity, "The idempotency key was used for another request; send each request with a key of its own."}
 	IdempotencyInProgress  = Kind{"idempotency_in_progress", http.StatusConflict, "A request with the same idempotency key is being worked on; ask again after Retry-After for its answer."}
@@ -85,6 +86,7 @@ var (
 	StorageUnavailable  = Kind{"storage_unavailable", http.StatusServiceUnavailable, "The file storage did not answer; try again after Retry-After."}
 	Starting            = Kind{"server_starting", http.StatusServiceUnavailable, "The server is opening its database; try again after Retry-After."}
 	Stopping            = Kind{"server_stopping", http.StatusServiceUnavailable, "The server is stopping and takes no new work."}
+	SpoolFull           = Kind{"spool_full", http.StatusServiceUnavailable, "The server holds as much as it may from senders that are not known yet; try again after Retry-After, or send what authenticates before the file."}
 	StorageFull         = Kind{"storage_full", http.StatusInsufficientStorage, "The server has no room left for the file; nothing was stored."}
 )
 
@@ -94,12 +96,12 @@ func Table() []Kind {
 		BadRequest, InvalidParameter, InvalidMedia, NoTimings, InvalidState,
 		InvalidLink, InvalidToken, AuthenticationRequired, InvalidCredentials,
 		BudgetExceeded, InsufficientScope, CrossOrigin, RegistrationClosed, OIDCRefused, FeatureDisabled, InsufficientPermission, HTTPSRequired,
-		NotFound, ModelNotFound, MethodNotAllowed, RequestTimeout, Conflict, TokenLimitReached, SemanticUnavailable, IdempotencyInProgress,
+		NotFound, ModelNotFound, MethodNotAllowed, RequestTimeout, Conflict, TokenLimitReached, WebhookLimitReached, SemanticUnavailable, IdempotencyInProgress,
 		CursorExpired, PreconditionFailed, PayloadTooLarge, UnsupportedMediaType, IdempotencyKeyReused,
 		RangeNotSatisfiable, TokenRateLimited, AccountRateLimited, UserRateLimited, UserAIRateLimited,
 		OrganizationRateLimited, AddressRateLimited, StreamLimitReached, HeadersTooLarge,
 		ProviderFailed, InquireFailed, ProviderUnavailable, ProviderTimeout, ModelUnavailable, OIDCUnavailable,
 		FirstByteTimeout, IdleTimeout, TotalTimeout, StreamSlotLost,
-		Internal, Timeout, DatabaseUnavailable, LimitsUnavailable, StorageUnavailable, Starting, Stopping, StorageFull,
+		Internal, Timeout, DatabaseUnavailable, LimitsUnavailable, StorageUnavailable, SpoolFull, Starting, Stopping, StorageFull,
 	}
 }

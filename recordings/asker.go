@@ -14,6 +14,11 @@ type asker struct{ userID, tokenID int64 }
 
 func askerOf(p auth.Principal) asker { return asker{p.UserID(), p.TokenID()} }
 
+// transcription is the job that they ask for.
+func (by asker) transcription() TranscribeArgs {
+	return TranscribeArgs{UserID: by.userID, TokenID: by.tokenID}
+}
+
 // account is whose work it is.
 func (by asker) account(row models.Recording) int64 {
 	if by.userID == 0 {

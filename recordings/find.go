@@ -55,6 +55,8 @@ type Progress struct {
 	ErrorMessage  *string
 	ErrorCode     *string
 	CompletedAt   *time.Time
+	// Import is nil for a recording that waits for no file.
+	Import *ImportProgress
 }
 
 // Status gives the progress of a recording that the caller may see.
@@ -66,6 +68,9 @@ func (s *Recordings) Status(ctx context.Context, p auth.Principal, id int64) (Pr
 	shown := view(p, row)
 	progress := Progress{
 		ID: row.ID, Status: row.Status, ErrorMessage: shown.ErrorMessage, ErrorCode: row.ErrorCode, CompletedAt: row.CompletedAt,
+	}
+	if progress.Import, err = s.importProgress(ctx, row); err != nil {
+		return Progress{}, err
 	}
 	if waits(row) {
 		position, ok, err := s.Queue.Position(ctx, row.JobID)

@@ -126,5 +126,5 @@ func (s *Recordings) transcribeAnew(ctx context.Context, tx *gorm.DB, row models
 	if err := tx.Model(&models.Recording{}).Where("id = ?", row.ID).UpdateColumn("ai_charged", false).Error; err != nil {
 		return fmt.Errorf("note that nothing was charged: %w", err)
 	}
-	return s.enqueue(ctx, tx, &row, asker{args.UserID, args.TokenID})
+	return s.enqueue(ctx, tx, &row, args)
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/stenometer/stenometer/problems"
 	"github.com/stenometer/stenometer/settings"
 	"github.com/stenometer/stenometer/speech"
+	"github.com/stenometer/stenometer/spool"
 )
 
 // The states of a recording.
@@ -79,6 +80,11 @@ type Options struct {
 
 	// Standing gives the system settings in force; nil leaves all of them at their defaults.
 	Standing func() settings.Values
+
+	// Spool keeps files of phone recorders whose sender is not known yet.
+	Spool *spool.Spool
+	// Imports fetch files from addresses that users chose.
+	Imports ImportOptions
 
 	// Keys know uploads that were sent again.
 	Keys *idempotency.Keys

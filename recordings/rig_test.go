@@ -11,6 +11,7 @@ import (
 	"net/textproto"
 	"os"
 	"path/filepath"
+	"regexp"
 	"sync"
 	"testing"
 	"time"
@@ -29,9 +30,12 @@ import (
 	"github.com/stenometer/stenometer/media"
 	"github.com/stenometer/stenometer/models"
 	"github.com/stenometer/stenometer/models/modelstest"
+	"github.com/stenometer/stenometer/outbound"
 	"github.com/stenometer/stenometer/problems"
 	"github.com/stenometer/stenometer/recordings"
+	"github.com/stenometer/stenometer/sealed"
 	"github.com/stenometer/stenometer/speech"
+	"github.com/stenometer/stenometer/spool"
 	"github.com/stenometer/stenometer/tests/jobstest"
 )
 
@@ -63,6 +67,7 @@ type rig struct {
 	owner      auth.Principal
 	keys       *idempotency.Keys
 	budgets    *budgets.Budgets
+	spool      *spool.Spool
 	purse      budgets.Purse // the owner's
 }
 
@@ -74,6 +79,7 @@ type settings struct {
 	prices     string        // beside those that are built in
 	ai         []limits.Rate // of each account
 	slots      int
+	spool      int64
 }
 
 // newRig builds a process on the database; the data folder is the test's own unless one is shared.
@@ -86,7 +92,7 @@ func newRig(t testing.TB, url, folder string, change func(*settings)) *rig {
 	r.db = modelstest.Open(t, url, false)
 	logger := slog.New(slog.NewTextHandler(t.Output(), nil))
 	s := settings{
-		slots: 3,
+		slots: 3, spool: 20 << 20,
 		jobs: jobs.Options{
 			Role: "all", Version: "test", LimitsStorage: "memory", MaxWorkers: 4, MaxAttempts: 3,
 			Heartbeat: 100 * time.Millisecond, DeadAfter: 400 * time.Millisecond, RetryBase: 50 * time.Millisecond, Logger: logger,
@@ -134,11 +140,29 @@ func (r *rig) join(s *settings, logger *slog.Logger) {
 	s.recordings.Allowance = jobs.NewAllowance(r.limits, limits.NewInForce(figures, nil))
 	r.budgets = budgetstest.New(r.t, r.db, s.prices, nil)
 	s.recordings.Purses = r.budgets.Purses()
+	r.joinInbound(s)
 	r.recordings = recordings.New(r.db, s.recordings)
 	recordings.RegisterWorkers(r.jobs, r.recordings)
 	r.user = r.account("owner")
 	r.owner = authtest.ByToken(r.t, r.user.ID, r.user.OrganizationID, 1, "full")
 	r.purse = s.recordings.Purses.Of(budgets.Payer{OrganizationID: r.user.OrganizationID, UserID: r.user.ID, TokenID: 1})
+}
+
+// joinInbound lets files be fetched from servers of the test, and of nobody else.
+func (r *rig) joinInbound(s *settings) {
+	r.t.Helper()
+	r.spool = spool.New(s.recordings.TempDir, s.spool)
+	s.recordings.Spool = r.spool
+	keys, err := sealed.New("a secret of tests")
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	imports := &s.recordings.Imports
+	imports.Strangers = outbound.NewStrangers(outbound.StrangersOptions{Intranet: regexp.MustCompile(`^127\.0\.0\.1$`)})
+	imports.Sealed, imports.ProgressEvery = keys, 10*time.Millisecond
+	if imports.Timeout == 0 {
+		imports.Timeout, imports.Stall = patience, patience
+	}
 }
 
 func bucket(t testing.TB, folder string) *blob.Bucket {

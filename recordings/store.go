@@ -183,9 +183,13 @@ func (s *Recordings) checkReserve() error {
 	return nil
 }
 
-// storageProblem tells a full disk from a storage that does not answer.
+// storageProblem tells what is known already, as of a full spool, and a full disk from a storage that does not answer.
 func storageProblem(attempt string, err error) error {
 	err = fmt.Errorf("%s: %w", attempt, err)
+	var known *problems.Error
+	if errors.As(err, &known) {
+		return err
+	}
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
 		return storageFull().Because(err)
 	}

@@ -50,7 +50,7 @@ func (s *Recordings) Transcribe(
 		if err := s.requeue(tx, &row, hints); err != nil {
 			return err
 		}
-		if err := s.enqueue(ctx, tx, &row, asker{p.UserID(), purse.TokenID()}); err != nil {
+		if err := s.enqueue(ctx, tx, &row, asker{p.UserID(), purse.TokenID()}.transcription()); err != nil {
 			return err
 		}
 		jobID = row.JobID

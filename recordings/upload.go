@@ -7,6 +7,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/riverqueue/river"
 	"gorm.io/gorm"
 
 	"github.com/stenometer/stenometer/auth"
@@ -99,22 +100,45 @@ func (s *Recordings) accept(
 	if err := s.takeable(ctx, p, said); err != nil {
 		return Uploaded{}, false, err
 	}
-	info, err := s.Media.Probe(ctx, file.path)
+	accepted, kept, err = s.take(ctx, p, arrival{file: file, said: said}, func(tx *gorm.DB, row *models.Recording) error {
+		return s.bind(tx, row, said.key, fingerprint(file))
+	})
+	if earlier := (replays{}); errors.As(err, &earlier) {
+		accepted, err = s.replay(ctx, p, earlier.recording)
+		return accepted, false, err
+	}
+	return accepted, kept, err
+}
+
+// arrival is a stored file, what is said about it, and what brought it in.
+type arrival struct {
+	file   *incoming
+	said   about
+	source string // "" for an upload
+}
+
+// take makes a recording of a file that decodes. With it comes into being what noted writes, which may end the
+// transaction: by replays where the recording was made before. kept is that of accept.
+func (s *Recordings) take(
+	ctx context.Context, p auth.Principal, arrived arrival, noted func(tx *gorm.DB, row *models.Recording) error,
+) (accepted Uploaded, kept bool, err error) {
+	info, err := s.Media.Probe(ctx, arrived.file.path)
 	if err != nil {
 		return Uploaded{}, false, mediaProblem(err)
 	}
-	row := s.newRow(p, file, said, info)
+	row := s.newRow(p, arrived.file, arrived.said, info)
+	row.Source = optional(arrived.source)
 	if err := s.checkReserve(); err != nil {
 		return Uploaded{}, false, err
 	}
 	err = s.db.Transaction(ctx, func(tx *gorm.DB) error {
-		if err := s.insert(ctx, tx, p, &row, said.wanted, &accepted); err != nil {
+		if err := s.insert(ctx, tx, p, &row, arrived.said.wanted, &accepted, askerOf(p).transcription()); err != nil {
 			return err
 		}
-		if err := s.bind(tx, &row, said.key, fingerprint(file)); err != nil {
+		if err := noted(tx, &row); err != nil {
 			return err
 		}
-		refs, err := s.storeRefs(tx, p, &row, said.refs)
+		refs, err := s.storeRefs(tx, p, &row, arrived.said.refs)
 		if err != nil {
 			return err
 		}
@@ -124,10 +148,6 @@ func (s *Recordings) accept(
 		kept = true // from here on only the commit can fail, and it may have been done all the same
 		return nil
 	})
-	if earlier := (replays{}); errors.As(err, &earlier) {
-		accepted, err = s.replay(ctx, p, earlier.recording)
-		return accepted, false, err
-	}
 	if err != nil {
 		return Uploaded{}, kept, unavailable("store the recording", err)
 	}
@@ -195,7 +215,7 @@ func applyHints(row *models.Recording, hints Hints) {
 
 // insert writes the recording, its tags, its job and its event.
 func (s *Recordings) insert(
-	ctx context.Context, tx *gorm.DB, p auth.Principal, row *models.Recording, asked wanted, accepted *Uploaded,
+	ctx context.Context, tx *gorm.DB, p auth.Principal, row *models.Recording, asked wanted, accepted *Uploaded, work job,
 ) error {
 	at, err := locate(tx, p, asked)
 	if err != nil {
@@ -210,7 +230,7 @@ func (s *Recordings) insert(
 	if err := tx.Create(row).Error; err != nil {
 		return fmt.Errorf("insert the recording: %w", err)
 	}
-	if err := s.enqueue(ctx, tx, row, askerOf(p)); err != nil {
+	if err := s.enqueue(ctx, tx, row, work); err != nil {
 		return err
 	}
 	err = webhooks.Announce(tx, webhooks.Event{
@@ -241,11 +261,21 @@ func (s *Recordings) insert(
 	return err
 }
 
-// enqueue gives the recording its transcription job.
-func (s *Recordings) enqueue(ctx context.Context, tx *gorm.DB, row *models.Recording, by asker) error {
-	id, err := s.Queue.Enqueue(ctx, tx, TranscribeArgs{RecordingID: row.ID, TokenID: by.tokenID, UserID: by.userID}, nil)
+// job is work on a recording.
+type job interface {
+	about(recordingID int64) river.JobArgs
+}
+
+func (a TranscribeArgs) about(recordingID int64) river.JobArgs {
+	a.RecordingID = recordingID
+	return a
+}
+
+// enqueue gives the recording its job.
+func (s *Recordings) enqueue(ctx context.Context, tx *gorm.DB, row *models.Recording, work job) error {
+	id, err := s.Queue.Enqueue(ctx, tx, work.about(row.ID), nil)
 	if err != nil {
-		return fmt.Errorf("enqueue the transcription: %w", err)
+		return fmt.Errorf("enqueue the work: %w", err)
 	}
 	row.JobID = id
 	if err := tx.Model(row).UpdateColumn("job_id", id).Error; err != nil {

@@ -56,7 +56,7 @@ func view(p auth.Principal, row models.Recording) Recording {
 	shown := Recording{
 		ID: row.ID, UserID: row.UserID, Status: row.Status,
 		ErrorCode: row.ErrorCode, MimeType: row.MimeType, FileSize: row.FileSize,
-		AudioAvailable: row.AudioDeletedAt == nil, AudioDeletedAt: row.AudioDeletedAt, AudioDuration: row.AudioDuration,
+		AudioAvailable: row.AudioDeletedAt == nil && !unfetched(row), AudioDeletedAt: row.AudioDeletedAt, AudioDuration: row.AudioDuration,
 		MeetingDate: row.MeetingDate, IsInbox: row.IsInbox, IsHighlighted: row.IsHighlighted, IsArchived: row.IsArchived,
 		FolderID:          row.FolderID,
 		SummaryApprovedAt: row.SummaryApprovedAt, SummaryApprovedBy: row.SummaryApprovedBy,

@@ -54,6 +54,7 @@ func RegisterWorkers(queue *jobs.Jobs, s *Recordings) {
 	jobs.Register(queue, &Eraser{service: s})
 	jobs.Register(queue, &AccountEraser{service: s})
 	jobs.Register(queue, &Spreader{service: s})
+	jobs.Register(queue, &Importer{service: s})
 }
 
 // Transcription is the worker that transcribes. How often it is tried, and when again, is the queue's affair.

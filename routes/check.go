@@ -19,6 +19,8 @@ var prefixes = map[Door][]string{
 	DoorHearing: {openAIPrefix},
 	DoorAnswer:  {"/api/v1/", openAIPrefix},
 	DoorAccount: {"/api/"},
+	DoorLate:    {"/api/v1/"},
+	DoorSigned:  {"/hooks/"},
 }
 
 // noun is how a parameter is called: after the thing it names, so that a test knows what to put there.
@@ -48,7 +50,7 @@ func (t *Table) check(row Row) {
 	if row.Weighs != "" && (row.Door != DoorToken && row.Door != DoorPaid && row.Door != DoorAnswer || safe) {
 		fail("only a token or paid row with a body can be weighed")
 	}
-	if spends := row.Price != (budgets.Price{}); spends != (row.SpendsNow() || row.Later) || row.Door == DoorUpload && !row.Later {
+	if spends := row.Price != (budgets.Price{}); spends != (row.SpendsNow() || row.Later) || (row.Door == DoorUpload || row.AdmitsLate()) && !row.Later {
 		fail("a paid row and an upload name their price, others only as Later")
 	}
 	if (row.Administration || row.InstanceWide) && (row.Door != DoorToken || row.Category != auth.CategoryWrite) {

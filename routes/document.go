@@ -25,6 +25,8 @@ const (
 	byBearer  = "bearerToken"
 	byHeader  = "tokenHeader"
 	bySession = "session"
+
+	bySignature = "deliverySignature"
 )
 
 // Document describes every row of the table as OpenAPI 3.1. It is called once all rows are declared; an error means
@@ -62,6 +64,7 @@ func newDocument(about About) (*document, error) {
 	spec.Servers = []openapi31.Server{{URL: "/"}}
 	spec.SetHTTPBearerTokenSecurity(byBearer, "", "An API token: Authorization: Bearer stn_…")
 	spec.SetAPIKeySecurity(byHeader, "X-API-Token", openapi.InHeader, "An API token in a header of its own.")
+	spec.SetAPIKeySecurity(bySignature, SignatureHeader, openapi.InHeader, "The signature of a delivery, by the key of an integration.")
 	spec.SetAPIKeySecurity(bySession, auth.SessionCookie, openapi.InCookie, "The cookie of a signed-in browser.")
 	for _, group := range groups() {
 		spec.Tags = append(spec.Tags, openapi31.Tag{Name: string(group)})
@@ -153,7 +156,9 @@ func (d *document) add(row Row) error {
 // secure says by what a caller may be known. Rows that are public ask for nothing.
 func (d *document) secure(context openapi.OperationContext, row Row) {
 	switch row.Door {
-	case DoorPublic:
+	case DoorPublic, DoorLate: // the one has no credential, the other has it in its body
+	case DoorSigned:
+		context.AddSecurity(bySignature)
 	case DoorAccount:
 		context.AddSecurity(bySession)
 		context.AddSecurity(byBearer)

@@ -46,6 +46,9 @@ type told struct {
 	MaxIDs             *int             `json:"max_ids,omitempty"`
 	MaxTokens          *int             `json:"max_tokens,omitempty"`
 	MaxItems           *int             `json:"max_items,omitempty"`
+	MaxPerUser         *int             `json:"max_per_user,omitempty"`
+	Allowed            []string         `json:"allowed,omitempty" description:"The values that the field may have."`
+	Reason             *string          `json:"reason,omitempty" description:"Why an address is not called."`
 	MaxInputChars      *int             `json:"max_input_chars,omitempty"`
 	MaxSeconds         *float64         `json:"max_seconds,omitempty"`
 	MaxSizeMB          *float64         `json:"max_size_mb,omitempty"`
@@ -180,7 +183,9 @@ func doorRefusals(row Row) []problems.Kind {
 	if strings.Contains(row.Path, "/:") {
 		kinds = append(kinds, problems.NotFound)
 	}
-	if row.Door != DoorPublic {
+	if row.AdmitsLate() {
+		kinds = append(kinds, problems.InvalidToken, problems.AddressRateLimited, problems.SpoolFull)
+	} else if row.Door != DoorPublic {
 		kinds = append(kinds, problems.AuthenticationRequired, problems.InvalidToken, problems.AddressRateLimited)
 		if hasBody(row) {
 			kinds = append(kinds, problems.CrossOrigin)

@@ -54,6 +54,8 @@ const (
 	GroupShares       Group = "Public links"
 	GroupSharing      Group = "Sharing within the organization"
 	GroupEvents       Group = "Events"
+	GroupIntegrations Group = "Integrations"
+	GroupWebhooks     Group = "Webhooks"
 	GroupTokens       Group = "API tokens"
 	GroupAccount      Group = "Account"
 	GroupOrganization Group = "Organization"
@@ -67,6 +69,6 @@ const (
 func groups() []Group {
 	return []Group{
 		GroupRecordings, GroupTranscript, GroupProcessing, GroupSearch, GroupTags, GroupFolders, GroupSpeakers,
-		GroupReferences, GroupShares, GroupSharing, GroupEvents, GroupOpenAI, GroupTokens, GroupAccount, GroupOrganization, GroupServer, GroupAdministration,
+		GroupReferences, GroupShares, GroupSharing, GroupEvents, GroupOpenAI, GroupIntegrations, GroupWebhooks, GroupTokens, GroupAccount, GroupOrganization, GroupServer, GroupAdministration,
 	}
 }

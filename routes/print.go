@@ -143,6 +143,10 @@ func enter(row Row) string {
 		return "anyone: " + row.Reason
 	case DoorAccount:
 		return "a session; a full token where API_TOKENS_MANAGE_BY_TOKEN is on"
+	case DoorLate:
+		return "a token with the scope in the field secret of the body"
+	case DoorSigned:
+		return "whoever signs with the key of an integration, in the name of its account"
 	case DoorToken, DoorUpload, DoorPaid, DoorHearing, DoorAnswer:
 		if row.Scopes[0] == auth.AnyToken {
 			return "any valid token or session"

@@ -1,11 +1,13 @@
 package routes_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -17,12 +19,14 @@ import (
 	"github.com/stenometer/stenometer/problems"
 	"github.com/stenometer/stenometer/routes"
 	"github.com/stenometer/stenometer/routes/probe"
+	"github.com/stenometer/stenometer/spool"
 )
 
 // callers makes the credentials of a walk.
 type callers struct {
 	finder *authtest.Finder
 	last   int64
+	keys   *keyring
 }
 
 func (c *callers) mint(token auth.Token) (string, error) {
@@ -49,20 +53,53 @@ func (c *callers) Session(by probe.Caller) (string, error) {
 	return c.finder.SignIn(auth.Session{UserID: 100 + c.last, OrganizationID: 1000 + c.last, Role: by.Role, Instance: by.Instance}), nil
 }
 
+func (c *callers) Key() (string, []byte, error) {
+	c.last++
+	integration, secret := fmt.Sprintf("integration-%d", c.last), []byte(fmt.Sprintf("key %d", c.last))
+	c.keys.add(integration, auth.SignedKey{
+		IntegrationID: c.last, Secrets: [][]byte{[]byte("the next"), secret},
+		Signer: auth.Signer{UserID: 100 + c.last, OrganizationID: 1000 + c.last, Role: auth.RoleEditor},
+	})
+	return integration, secret, nil
+}
+
+// keyring knows integrations.
+type keyring struct {
+	mu    sync.Mutex // guards known
+	known map[string]auth.SignedKey
+}
+
+func (k *keyring) add(integration string, key auth.SignedKey) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.known == nil {
+		k.known = map[string]auth.SignedKey{}
+	}
+	k.known[integration] = key
+}
+
+func (k *keyring) FindKey(_ context.Context, integration string) (auth.SignedKey, bool, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	key, ok := k.known[integration]
+	return key, ok, nil
+}
+
 // without takes something away from a row's guard.
 type without func(guard *auth.Guard, row routes.Row, mounted echo.MiddlewareFunc) echo.MiddlewareFunc
 
-func target(leaveOut without, manage bool) probe.Target {
-	finder := authtest.NewFinder()
+func target(t *testing.T, leaveOut without, manage bool) probe.Target {
+	finder, keys := authtest.NewFinder(), &keyring{}
+	signing := routes.Signing{Keys: keys, Spool: spool.New(t.TempDir(), 1<<20), Window: time.Minute}
 	return probe.Target{
-		Credentials: &callers{finder: finder}, TokensManageByToken: manage,
+		Credentials: &callers{finder: finder, keys: keys}, TokensManageByToken: manage,
 		Build: func(figures limits.Figures) *routes.Table {
 			o := authtest.GuardOptions(finder, figures, limits.NewMemory(time.Now))
 			o.AllowQueryToken, o.TokensManageByToken = true, manage
 			guard := auth.NewGuard(o)
 			options := routes.Options{
 				Guard: guard, Bounds: routes.Bounds{JSON: 4 << 10, Upload: 4 << 10},
-				Metrics: noMetrics{}, Logger: slog.New(slog.DiscardHandler), Now: time.Now, Dry: true,
+				Metrics: noMetrics{}, Logger: slog.New(slog.DiscardHandler), Now: time.Now, Dry: true, Signing: signing,
 			}
 			if leaveOut != nil {
 				options = routes.LeaveOut(options, func(row routes.Row, mounted echo.MiddlewareFunc) echo.MiddlewareFunc {
@@ -88,11 +125,11 @@ func walked(t *testing.T, target probe.Target) probe.Report {
 func TestTheProbeFindsNothingWhereAllGuardsStand(t *testing.T) {
 	t.Parallel()
 	for _, manage := range []bool{false, true} {
-		report := walked(t, target(nil, manage))
+		report := walked(t, target(t, nil, manage))
 		for _, fault := range report.Faults {
 			t.Error(fault)
 		}
-		if report.Rows != 20 || report.Checks < 500 {
+		if report.Rows != 21 || report.Checks < 500 {
 			t.Errorf("%d checks of %d rows: the walk did not try", report.Checks, report.Rows)
 		}
 		if len(report.Skipped) != 4 {
@@ -135,6 +172,17 @@ func refusedBy(plan *limits.Plan) func(error) bool {
 	}
 }
 
+// early are the rows whose credential is known before their body.
+func early(row routes.Row) bool { return notPublic(row) && !row.AdmitsLate() }
+
+// anotherGuard looks for a credential where those of early rows stand.
+func anotherGuard(guard *auth.Guard, row routes.Row, mounted echo.MiddlewareFunc) echo.MiddlewareFunc {
+	if !row.AdmitsLate() {
+		return mounted
+	}
+	return guard.RequireScope(auth.Row{Method: row.Method, Path: row.Path, Body: row.Body}, row.Scopes...)
+}
+
 // notPublic are the rows that have a credential to check.
 func notPublic(row routes.Row) bool { return row.Door != routes.DoorPublic }
 
@@ -164,21 +212,22 @@ func TestTheProbeFindsEachGuardThatIsLeftOut(t *testing.T) {
 		},
 		"authentication": {ignoring(kind(problems.InvalidToken, problems.AuthenticationRequired)), notPublic},
 		"the scope": {ignoring(kind(problems.InsufficientScope)), func(row routes.Row) bool {
-			return notPublic(row) && (len(row.Scopes) == 0 || row.Scopes[0] != auth.AnyToken)
+			return early(row) && (len(row.Scopes) == 0 || row.Scopes[0] != auth.AnyToken)
 		}},
 		"permission":         {ignoring(kind(problems.InsufficientPermission)), needsVerb},
 		"the verb":           {forgetting(func(row *auth.Row) { row.Needs, row.Administration, row.InstanceWide = auth.Verb{}, false, false }), needsVerb},
 		"another verb":       {forgetting(func(row *auth.Row) { row.Needs = another(row.Needs) }), needsVerb},
 		"the mark":           {forgetting(func(row *auth.Row) { row.Administration, row.InstanceWide = false, false }), administers},
 		"the instance":       {forgetting(func(row *auth.Row) { row.InstanceWide = false }), instanceWide},
-		"same-origin proof":  {ignoring(kind(problems.CrossOrigin)), func(row routes.Row) bool { return notPublic(row) && row.Method != "GET" }},
+		"same-origin proof":  {ignoring(kind(problems.CrossOrigin)), func(row routes.Row) bool { return early(row) && row.Method != "GET" }},
 		"the declared bound": {ignoring(kind(problems.PayloadTooLarge)), everywhere},
 		"encoded bodies":     {ignoring(kind(problems.UnsupportedMediaType)), notPublic},
 		"the limit of 401s":  {ignoring(refusedBy(limits.AuthFailures)), notPublic},
 		"positive control":   {refusingAll, everywhere},
 		"another scope":      {anotherScope, func(row routes.Row) bool { return withScopes(row) }},
-		"size before caller": {sizeFirst, notPublic},
-		"headers":            {withoutHeaders, notPublic},
+		"size before caller": {sizeFirst, early},
+		"another credential": {anotherGuard, routes.Row.AdmitsLate},
+		"headers":            {withoutHeaders, early},
 	}
 	for _, plan := range limits.Plans() {
 		if plan != limits.AuthFailures && plan != limits.LoginFailures && plan != limits.Register && plan != limits.TokenCreate {
@@ -191,7 +240,7 @@ func TestTheProbeFindsEachGuardThatIsLeftOut(t *testing.T) {
 	for name, row := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			target := target(row.without, false)
+			target := target(t, row.without, false)
 			faults := map[string][]string{}
 			for _, fault := range walked(t, target).Faults {
 				at := fault.Method + " " + fault.Path
@@ -308,7 +357,7 @@ func TestARouteBesideTheTableIsFound(t *testing.T) {
 		"GET /api/v1/bare":              func(table *routes.Table) { routes.AddBare(table, "GET", "/api/v1/bare") },
 		"GET other.example/api/v1/bare": func(table *routes.Table) { routes.AddBareOnHost(table, "other.example", "GET", "/api/v1/bare") },
 	} {
-		target := target(nil, false)
+		target := target(t, nil, false)
 		build := target.Build
 		target.Build = func(figures limits.Figures) *routes.Table {
 			table := build(figures)
@@ -326,10 +375,10 @@ func TestARouteBesideTheTableIsFound(t *testing.T) {
 // What the probe walks has the rows and routes of what is served.
 func TestTheDryTableIsTheRealOne(t *testing.T) {
 	t.Parallel()
-	dry, wet := target(nil, false).Build(probe.Ample()).Live(), open(t, plan{}).table.Live()
+	dry, wet := target(t, nil, false).Build(probe.Ample()).Live(), open(t, plan{}).table.Live()
 	slices.Sort(dry)
 	slices.Sort(wet)
-	if !slices.Equal(dry, wet) || len(wet) != 29 {
+	if !slices.Equal(dry, wet) || len(wet) != 30 {
 		t.Errorf("dry %v\nreal %v", dry, wet)
 	}
 }

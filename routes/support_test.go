@@ -2,6 +2,7 @@ package routes_test
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"io"
 	"log/slog"
@@ -49,6 +50,8 @@ type plan struct {
 	keys                *idempotency.Keys
 	streams             *streams.Streams
 	auditor             routes.Auditor
+	upload              int64 // bytes of a file; 0 means 1 MiB
+	signing             routes.Signing
 }
 
 type lockedBuffer struct {
@@ -104,9 +107,9 @@ func open(t testing.TB, p plan) *house {
 	}
 	h.guard = auth.NewGuard(o)
 	h.table = routes.New(routes.Options{
-		Guard: h.guard, Bounds: routes.Bounds{Upload: 1 << 20}, Timeouts: p.timeouts, Origins: p.origins,
+		Guard: h.guard, Bounds: routes.Bounds{Upload: cmp.Or(p.upload, 1<<20)}, Timeouts: p.timeouts, Origins: p.origins,
 		Metrics: noMetrics{}, Logger: slog.New(slog.NewJSONHandler(h.log, nil)), Now: time.Now, Keys: p.keys,
-		Purses: pursesFor(t), Streams: p.streams, Auditor: p.auditor,
+		Purses: pursesFor(t), Streams: p.streams, Auditor: p.auditor, Signing: p.signing,
 	})
 	if p.declare == nil {
 		p.declare = declareAll
@@ -146,7 +149,9 @@ func declareAll(t *routes.Table, h *house) {
 		}, said)
 	t.Token("GET", "/api/v1/search", auth.Read, fine, said, routes.Limit(limits.Search))
 	t.Token("POST", "/api/v1/recordings/import", auth.Upload, fine, said, routes.Limit(limits.Import))
-	t.Token("POST", "/api/v1/recordings/record", auth.Upload, fine, said, routes.Limit(limits.Recorder))
+	t.Late("POST", "/api/v1/integrations/recorder/upload", auth.Upload, routes.MaxUpload, budgets.Later(budgets.Transcription), late, said)
+	t.Signed("POST", "/hooks/:integration", auth.Upload, routes.MaxUpload, budgets.Later(budgets.Transcription),
+		func(c echo.Context, p auth.Principal, _ routes.Verified) error { return fine(c, p) }, said)
 	t.Token("PUT", "/api/v1/admin/organizations/:organization/budget", auth.Settings, fine, said, routes.Administration(auth.ManageTeamBilling, "organization.budget"))
 	t.Token("GET", "/api/v1/admin/organizations", auth.Settings, fine, said, routes.InstanceWide("organization.list"))
 	t.Token("POST", "/api/v1/recordings/:recording/share", auth.Share, fine, said, routes.Needs(auth.Publish))
@@ -165,6 +170,16 @@ func (h *house) showLimits(c echo.Context) error {
 		names[limits.ShownName(states, i)] = state.Context.Remaining
 	}
 	return c.JSON(http.StatusOK, names)
+}
+
+// late admits by the query, so that tests say when and with what.
+func late(c echo.Context, l auth.Late) error {
+	if c.QueryParam("admit") != "" {
+		if _, err := l.Admit(c.Request().Context(), c.QueryParam("admit")); err != nil {
+			return err
+		}
+	}
+	return c.JSON(http.StatusOK, map[string]any{"user": auth.PrincipalOf(c).UserID()})
 }
 
 // token makes a live token of the account and organization of this number.

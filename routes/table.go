@@ -29,6 +29,8 @@ const (
 	DoorHearing Door = "hearing"
 	DoorAnswer  Door = "answer"
 	DoorAccount Door = "account"
+	DoorLate    Door = "late"
+	DoorSigned  Door = "signed"
 )
 
 // Bounds are the most bytes of a request's body.
@@ -89,6 +91,8 @@ type Options struct {
 	Streams *streams.Streams
 	// Auditor keeps what is done on rows of administration, which without one answer 500: nothing is done unseen.
 	Auditor Auditor
+	// Signing judges signed deliveries; the zero value, in tables of which no handler is called, lets none in.
+	Signing Signing
 	// Dry replaces each row's handler by one that answers 204 with X-Reached, behind the same guards: the probe
 	// walks such a table.
 	Dry bool
@@ -145,7 +149,10 @@ func (r Row) SpendsNow() bool {
 }
 
 // TakesFile reports whether the body has the bound of uploads, and no time but that it keeps coming.
-func (r Row) TakesFile() bool { return r.Door == DoorUpload || r.Door == DoorHearing }
+func (r Row) TakesFile() bool { return r.Door == DoorUpload || r.Door == DoorHearing || r.AdmitsLate() }
+
+// AdmitsLate reports whether the credential comes with the body: nobody is known before it is read.
+func (r Row) AdmitsLate() bool { return r.Door == DoorLate || r.Door == DoorSigned }
 
 // Table is every route of the server.
 type Table struct {
@@ -161,6 +168,7 @@ type Table struct {
 	purses   budgets.Purses
 	streams  *streams.Streams
 	auditor  Auditor
+	signing  Signing
 	dry      bool
 	leaveOut func(row Row, guard echo.MiddlewareFunc) echo.MiddlewareFunc
 
@@ -179,7 +187,7 @@ type Table struct {
 func New(o Options) *Table {
 	t := &Table{
 		echo: echo.New(), guard: o.Guard, metrics: o.Metrics, logger: o.Logger, now: o.Now,
-		cors: newCORS(o.Origins), keys: o.Keys, purses: o.Purses, streams: o.Streams, auditor: o.Auditor, dry: o.Dry, leaveOut: o.leaveOut,
+		cors: newCORS(o.Origins), keys: o.Keys, purses: o.Purses, streams: o.Streams, auditor: o.Auditor, signing: o.Signing, dry: o.Dry, leaveOut: o.leaveOut,
 		bounds: o.Bounds, timeouts: o.Timeouts.withDefaults(),
 		literal: make(map[string][]string), shapes: make(map[string]string), declared: make(map[string]bool),
 		quiet: make(map[string]bool),

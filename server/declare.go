@@ -10,6 +10,8 @@ import (
 	"github.com/stenometer/stenometer/routes"
 	tokenhandlers "github.com/stenometer/stenometer/tokens/handlers"
 	"github.com/stenometer/stenometer/web"
+	webhookhandlers "github.com/stenometer/stenometer/webhooks/handlers"
+	"github.com/stenometer/stenometer/webhooks/inbound"
 )
 
 // Parts are the owners of routes.
@@ -20,6 +22,8 @@ type Parts struct {
 	V1       *v1.API
 	Admin    *admin.API
 	OpenAI   *openai.API
+	Webhooks *webhookhandlers.Handlers
+	Inbound  *inbound.Handlers
 	OpenAPI  *openapi.API
 	Web      *web.Pages
 }
@@ -33,6 +37,8 @@ func Declare(t *routes.Table, parts Parts) {
 	parts.V1.Declare(t)
 	parts.Admin.Declare(t)
 	parts.OpenAI.Declare(t)
+	parts.Webhooks.Declare(t)
+	parts.Inbound.Declare(t)
 	parts.OpenAPI.Declare(t)
 	parts.Web.Declare(t)
 }

@@ -35,6 +35,8 @@ import (
 	tokenhandlers "github.com/stenometer/stenometer/tokens/handlers"
 	"github.com/stenometer/stenometer/web"
 	"github.com/stenometer/stenometer/webhooks"
+	webhookhandlers "github.com/stenometer/stenometer/webhooks/handlers"
+	"github.com/stenometer/stenometer/webhooks/inbound"
 )
 
 const (
@@ -93,6 +95,10 @@ func (s *Server) join() error {
 	s.keys = idempotency.New(s.db, idempotency.Options{
 		Life: s.config.KeyLife, Hold: s.config.HandlerTimeout + keyMargin, SweepEvery: time.Hour, Now: s.now, Logger: logger,
 	})
+	if err := s.joinInbound(); err != nil {
+		return err
+	}
+	s.joinWebhooks()
 	text := s.adapter(writer)
 	s.recordings = recordings.New(s.db, s.recordingOptions(toolbox, s.transcriber(engine, toolbox), text))
 	s.watch = &watch{
@@ -108,7 +114,7 @@ func (s *Server) join() error {
 	})
 	guard := auth.NewGuard(s.guardOptions(addresses))
 	options := tableOptions(s.config, guard, s.metrics, logger, s.now)
-	options.Keys, options.Purses, options.Streams, options.Auditor = s.keys, s.budgets.Purses(), s.streams, s.audit
+	options.Keys, options.Purses, options.Streams, options.Auditor, options.Signing = s.keys, s.budgets.Purses(), s.streams, s.audit, s.signing()
 	s.table = routes.New(options)
 	Declare(s.table, Parts{
 		Health:   &health.API{Ready: s.watch.report},
@@ -124,8 +130,10 @@ func (s *Server) join() error {
 				Text: text, Further: s.config.TextModelsAllowed, InputChars: s.config.MaxInputChars, Tokens: s.config.ChatMaxTokens,
 			}),
 		}),
-		OpenAPI: openapi.New(),
-		Web:     web.New(web.Options{Recordings: s.recordings, Issuer: s.config.OIDCIssuer, Mail: s.config.SMTPURL.IsSet()}),
+		Webhooks: webhookhandlers.New(s.webhooks),
+		Inbound:  inbound.New(s.integrations, s.recordings, s.config.PublicURL),
+		OpenAPI:  openapi.New(),
+		Web:      web.New(web.Options{Recordings: s.recordings, Issuer: s.config.OIDCIssuer, Mail: s.config.SMTPURL.IsSet()}),
 	})
 	return nil
 }
@@ -220,8 +228,9 @@ func (s *Server) recordingOptions(toolbox *media.Media, transcriber *speech.Tran
 		InternalSharing: s.config.InternalSharing, ShowUsernames: s.config.ShowUsernames,
 		MaxUploadBytes: int64(s.config.MaxUploadMB) << 20,
 		ReserveBytes:   int64(s.config.DiskReserveMB) << 20,
-		Transcribed:    s.metrics.Transcribed,
-		HearingMax:     s.config.SyncAudioMax, HearingTimeout: s.config.TranscriptionTimeout,
+		Spool:          s.spool, Imports: s.imports,
+		Transcribed: s.metrics.Transcribed,
+		HearingMax:  s.config.SyncAudioMax, HearingTimeout: s.config.TranscriptionTimeout,
 		SlotLife: slotLife, WatchEvery: watchEvery, WorkTimeout: workTimeout,
 		SweepInterval: s.config.SweepInterval, SweepAge: s.config.SweepAge, SweepRemove: s.config.SweepRemove,
 		ChangesSettle: s.config.ChangesSettle, TombstoneLife: s.config.TombstoneLife,
@@ -301,6 +310,7 @@ func (s *Server) parts() []part {
 		{"the budgets' sweep", always(s.budgets.Start), func(context.Context) error { s.budgets.Stop(); return nil }},
 		{"the metrics", s.startMetrics, s.stopMetrics},
 		{"the job queue", s.jobs.Start, s.jobs.Stop},
+		{"the webhooks", s.startWebhooks, func(context.Context) error { s.webhooks.Stop(); return nil }},
 		{"the recordings' sweep", always(s.recordings.Start), s.recordings.Stop},
 		{"the watch", s.watch.start, s.watch.stop},
 	}

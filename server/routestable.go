@@ -20,6 +20,8 @@ import (
 	"github.com/stenometer/stenometer/streams"
 	tokenhandlers "github.com/stenometer/stenometer/tokens/handlers"
 	"github.com/stenometer/stenometer/web"
+	webhookhandlers "github.com/stenometer/stenometer/webhooks/handlers"
+	"github.com/stenometer/stenometer/webhooks/inbound"
 )
 
 // RouteTable is the table of a configuration without a database behind it: every row, its guards and its figures
@@ -33,6 +35,8 @@ type Callers struct {
 	Tokens   auth.TokenFinder
 	Sessions auth.SessionFinder
 	Figures  limits.Figures
+	// Signing judges signed deliveries.
+	Signing routes.Signing
 }
 
 // DryTable is the table with every guard real and every handler replaced by one that only says that it was reached.
@@ -49,7 +53,7 @@ func table(cfg *config.Config, callers Callers, dry bool) *routes.Table {
 		AllowQueryToken: cfg.AllowQueryToken, TokensManageByToken: cfg.TokensManageByToken,
 	})
 	options := tableOptions(cfg, guard, counted, logger, time.Now)
-	options.Dry = dry
+	options.Dry, options.Signing = dry, callers.Signing
 	options.Streams, _ = streams.New(streamOptions(cfg, nil, counted, logger)) // the configuration was checked: it makes some
 	declared := routes.New(options)
 	Declare(declared, Parts{
@@ -59,6 +63,8 @@ func table(cfg *config.Config, callers Callers, dry bool) *routes.Table {
 		V1:       v1.New(v1.Options{}),
 		Admin:    admin.New(admin.Options{}),
 		OpenAI:   openai.New(openai.Options{}),
+		Webhooks: webhookhandlers.New(nil),
+		Inbound:  inbound.New(nil, nil, ""),
 		OpenAPI:  openapi.New(),
 		Web:      web.New(web.Options{}),
 	})

@@ -20,6 +20,7 @@ import (
 	"github.com/stenometer/stenometer/budgets"
 	"github.com/stenometer/stenometer/config"
 	"github.com/stenometer/stenometer/idempotency"
+	"github.com/stenometer/stenometer/integrations"
 	"github.com/stenometer/stenometer/jobs"
 	"github.com/stenometer/stenometer/limits"
 	"github.com/stenometer/stenometer/metrics"
@@ -28,8 +29,10 @@ import (
 	"github.com/stenometer/stenometer/recordings"
 	"github.com/stenometer/stenometer/routes"
 	"github.com/stenometer/stenometer/settings"
+	"github.com/stenometer/stenometer/spool"
 	"github.com/stenometer/stenometer/streams"
 	"github.com/stenometer/stenometer/tokens"
+	"github.com/stenometer/stenometer/webhooks"
 )
 
 // Role is which work a process does.
@@ -74,7 +77,13 @@ type Server struct {
 	audit      *audit.Log
 	streams    *streams.Streams
 	table      *routes.Table
-	watch      *watch
+
+	webhooks     *webhooks.Webhooks
+	integrations *integrations.Integrations
+	spool        *spool.Spool
+	imports      recordings.ImportOptions
+
+	watch *watch
 
 	metricsServer *http.Server
 	metricsServed chan error

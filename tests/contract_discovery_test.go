@@ -25,7 +25,7 @@ func discoveryContract(t *testing.T, r *rig) {
 		"api_version": "1.1", "server": "stenometer", "features.token_scopes": true, "features.changes_feed": true, "features.etags": true,
 		"features.external_refs": true, "features.upload_idempotency": true, "features.share_links": true, "features.public_sharing": true,
 		"features.can_share_publicly": true, "features.internal_sharing": true, "features.search.keyword": true, "features.search.semantic": false,
-		"features.webhook_signature_v2": false, "features.chat_sources": true, "features.inquire.enabled": false, "features.inquire.agent": false,
+		"features.webhook_signature_v2": true, "features.chat_sources": true, "features.inquire.enabled": false, "features.inquire.agent": false,
 	}
 	r.holds(t, r.ada, []rule{
 		{says: "capabilities are true only for what there is", method: "GET", path: "/api/v1/capabilities", status: 200, shapes: capabilityShapes(), values: has},

@@ -17,7 +17,7 @@ var words = []string{"problems", "config", "metrics", "outbound", "media", "seal
 var ideasAndStories = []string{
 	"limits", "auth", "streams", "budgets", "audit", "settings", "idempotency", "jobs",
 	"accounts", "accounts/oidc", "tokens", "orgs", "llm", "speech", "webhooks",
-	"recordings", "completions",
+	"recordings", "completions", "integrations", "spool",
 }
 
 // floors is the table of the layout, lowest floor first. A package of ours that has no row here is a fault: say where
@@ -36,6 +36,7 @@ func buildFloors() []floor {
 	above("mail")
 	above("limits", "models")
 	above("auth", "limits")
+	above("spool")
 	above("streams")
 	above("budgets", "models")
 	above("audit", "models")
@@ -46,13 +47,14 @@ func buildFloors() []floor {
 	above("accounts", "models", "auth", "limits", "audit", "mail", "jobs")
 	above("tokens", "models", "auth", "limits", "audit", "mail", "jobs")
 	above("orgs", "models", "auth", "limits", "audit", "mail", "jobs")
+	above("integrations", "models", "auth")
 	above("llm", "budgets")
 	above("speech", "budgets")
 	above("webhooks", "models", "auth", "jobs", "audit")
 	above("recordings", "models", "auth", "budgets", "jobs", "speech", "llm", "webhooks", "streams", "orgs",
-		"idempotency", "audit", "settings")
+		"idempotency", "audit", "settings", "spool")
 	above("completions", "models", "budgets", "llm", "streams")
-	above("routes", "auth", "limits", "budgets", "streams", "idempotency", "audit")
+	above("routes", "auth", "limits", "budgets", "streams", "idempotency", "audit", "spool")
 	surfaces := append([]string{"routes"}, ideasAndStories...)
 	for _, pkg := range surfacePackages {
 		above(pkg, surfaces...)
@@ -87,7 +89,7 @@ var libraryFloors = []libraryFloor{
 	{"gorm.io/", append([]string{"models"}, importersOf("models")...), "rows are for packages that may import models"},
 	{"github.com/redis/go-redis", []string{"limits", "server"}, "limits owns the storage connection"},
 	{"github.com/ulule/limiter", []string{"config", "limits"}, "others take limits and states, not rates"},
-	{"github.com/riverqueue/river", []string{"jobs", "recordings", "accounts"}, "only jobs and the workers know the queue"},
+	{"github.com/riverqueue/river", []string{"jobs", "recordings", "accounts", "webhooks"}, "only jobs and the workers know the queue"},
 	{"github.com/alexedwards/scs", []string{"accounts"}, "sessions belong to accounts"},
 	{"github.com/prometheus/", []string{"metrics"}, "others declare what they count, metrics keeps it"},
 	{"github.com/swaggest/", []string{"routes"}, "routes makes the document of the API"},

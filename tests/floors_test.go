@@ -85,7 +85,7 @@ func TestFloorsFindWhatTheyForbid(t *testing.T) {
 		{"auth/x.go", "package auth\nimport _ \"gorm.io/gorm\"\n", "rows are for packages"},
 		{"jobs/x.go", "package jobs\nimport _ \"github.com/redis/go-redis/v9\"\n", "limits owns the storage connection"},
 		{"auth/x.go", "package auth\nimport _ \"github.com/ulule/limiter/v3\"\n", "not rates"},
-		{"webhooks/x.go", "package webhooks\nimport _ \"github.com/riverqueue/river\"\n", "only jobs and the workers"},
+		{"tokens/x.go", "package tokens\nimport _ \"github.com/riverqueue/river\"\n", "only jobs and the workers"},
 		{"accounts/handlers/x.go", "package handlers\nimport _ \"github.com/alexedwards/scs/v2\"\n", "sessions belong to accounts"},
 		{"limits/x.go", "package limits\nimport _ \"github.com/prometheus/client_golang/prometheus\"\n", "metrics keeps it"},
 		{"speech/x.go", "package speech\nimport _ \"os/exec\"\n", "only starter of child processes"},

@@ -50,6 +50,9 @@ var rows = []any{
 	models.BudgetMonth{},
 	models.BudgetHold{},
 	models.LedgerEntry{},
+	models.Integration{},
+	models.HookDelivery{},
+	models.RecordingImport{},
 	models.OutboxEvent{},
 	models.Process{},
 	models.TeamInvite{},
@@ -58,10 +61,15 @@ var rows = []any{
 	models.UsedState{},
 	models.AuditEntry{},
 	models.AuditSweep{},
+	models.Webhook{},
+	models.WebhookDelivery{},
 }
 
 // rowFiles are where the structs of tables stand.
-var rowFiles = []string{"rows.go", "belongings.go", "counts.go", "search.go", "idempotency.go", "budgets.go", "internalshares.go", "signin.go", "settings.go", "audit.go"}
+var rowFiles = []string{
+	"rows.go", "belongings.go", "counts.go", "search.go", "idempotency.go", "budgets.go", "internalshares.go", "signin.go", "settings.go",
+	"audit.go", "inbound.go", "webhooks.go",
+}
 
 // rowless are tables without a struct: goose's own, and those that only functions of PostgreSQL touch.
 var rowless = []string{

@@ -260,3 +260,58 @@ func TestTheFirstRegistration(t *testing.T) {
 		t.Errorf("eight racing first registrations: %v, want one 201 and seven 403", counted)
 	}
 }
+
+// Rule: the limits of sessions hold for requests with a cookie and without any credential, of pages and of the API alike and
+// together, at each of their windows; a request with a token is not counted by them, nor refused.
+func TestSessionsAndStrangersAreLimitedByAddress(t *testing.T) {
+	t.Parallel()
+	environment := servertest.Fresh(t).With(servertest.Environment{"TRUSTED_PROXY_COUNT": "1", "SESSION_RATE_LIMIT": "11 per hour;10 per day"})
+	process := servertest.Start(t, environment)
+	servertest.CreateUser(t, environment, "ada@example.org")
+	from := func(client *servertest.Client, address string) *servertest.Client {
+		client.Header.Set("X-Forwarded-For", address)
+		return client
+	}
+	const here = "198.51.100.1"
+	token := from(process.Client(servertest.CreateToken(t, environment, "ada@example.org")), here)
+	cookie, stranger := from(process.Client(""), here), from(process.Client(""), here)
+	cookie.SignIn("ada@example.org", servertest.Password) // the first of ten
+	asks := map[string]func() servertest.Answer{
+		"a cookie's API":    func() servertest.Answer { return cookie.Get("/api/v1/recordings") },
+		"a cookie's page":   func() servertest.Answer { return cookie.Get("/") },
+		"a stranger's page": func() servertest.Answer { return stranger.Get("/sign-in") },
+		"a stranger's API":  func() servertest.Answer { return stranger.Get("/api/v1/openapi.json") },
+	}
+	tokens := func() {
+		t.Helper()
+		for _, path := range []string{"/api/v1/recordings", "/api/v1/recordings", "/api/v1/users/me", "/sign-in"} {
+			answer := token.Get(path)
+			if answer.Status != http.StatusOK || strings.Contains(answer.Header.Get("RateLimit-Policy"), "session_address") {
+				t.Errorf("a token's %s: %v %v, want 200 and no limit of sessions", path, answer.Status, answer.Header["Ratelimit-Policy"])
+			}
+		}
+	}
+	for range 2 {
+		for name, ask := range asks {
+			policy := ask().Header.Get("RateLimit-Policy")
+			if !strings.Contains(policy, "q=11;w=3600") || !strings.Contains(policy, "q=10;w=86400") {
+				t.Errorf("%s is counted by %s", name, policy)
+			}
+		}
+		tokens()
+	}
+	if last := stranger.Get("/invite"); last.Status != http.StatusOK || last.Header.Get("X-RateLimit-Remaining") != "0" {
+		t.Errorf("the tenth: %v", last)
+	}
+	for name, ask := range asks {
+		answer := ask()
+		wait, _ := strconv.Atoi(answer.Header.Get("Retry-After"))
+		if answer.Status != http.StatusTooManyRequests || answer.Code() != "address_rate_limit_exceeded" || wait <= 3600 {
+			t.Errorf("the eleventh, %s: %v, want 429 until the day is over", name, answer)
+		}
+	}
+	tokens()
+	if elsewhere := from(process.Client(""), "198.51.100.2").Get("/sign-in"); elsewhere.Status != http.StatusOK {
+		t.Errorf("from another address: %v", elsewhere)
+	}
+}

@@ -49,6 +49,7 @@ func samples() map[webhooks.Type]map[string]any {
 		webhooks.ShareCreated: {
 			"recording_id": int64(7), "title": title, "share_id": int64(3), "share_summary": true, "share_notes": false, "updated_at": moment,
 		},
+		webhooks.Test: {"reason": "A test.", "webhook_id": int64(4)},
 		webhooks.ShareRevoked: {
 			"recording_id": int64(7), "title": title, "share_id": int64(3), "share_summary": true, "share_notes": false, "updated_at": moment,
 		},

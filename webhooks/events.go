@@ -20,6 +20,7 @@ const (
 	ShareCreated           Type = "recording.share.created"
 	ShareRevoked           Type = "recording.share.revoked"
 	BudgetThreshold        Type = "budget.threshold"
+	Test                   Type = "webhook.test"
 )
 
 // Need says whether a key of an event's data is always there.
@@ -113,6 +114,7 @@ func Events() []EventRow {
 				{"currency", Required},
 			},
 		},
+		{Test, "A test that somebody asked for. It is sent whatever the webhook subscribes to.", []Key{{"reason", Required}, {"webhook_id", Required}}},
 	}
 }
 

@@ -69,7 +69,7 @@ func capabilitiesOf(version string, publicSharing, mayPublish, internalSharing, 
 		SpeakrVersion: compatibleVersion, APIVersion: apiVersion, Server: "stenometer", ServerVersion: version, ModelsLocal: modelsLocal,
 		Features: features{
 			ShareLinks: true, InternalSharing: internalSharing, PublicSharing: publicSharing, CanSharePublicly: publicSharing && mayPublish,
-			TokenScopes: true, ChangesFeed: true, ETags: true, ExternalRefs: true, UploadIdempotency: true, ChatSources: true,
+			TokenScopes: true, ChangesFeed: true, ETags: true, ExternalRefs: true, WebhookSignatureV2: true, UploadIdempotency: true, ChatSources: true,
 			Search: searchFeatures{Keyword: true}, Inquire: inquire,
 		},
 	}

@@ -120,6 +120,14 @@ type recordingStatus struct {
 	ErrorMessage  *string `json:"error_message"`
 	ErrorCode     *string `json:"error_code"`
 	CompletedAt   *string `json:"completed_at"`
+	// Import is absent of a recording that waits for no file.
+	Import *importProgress `json:"import,omitempty"`
+}
+
+// importProgress is how much of a file is here, and of how much where that was said.
+type importProgress struct {
+	ReceivedBytes int64  `json:"received_bytes"`
+	TotalBytes    *int64 `json:"total_bytes"`
 }
 
 func showStatusOperation() routes.Operation {
@@ -139,10 +147,14 @@ func (a *API) showStatus(c echo.Context, p auth.Principal) error {
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusOK, recordingStatus{
+	form := recordingStatus{
 		ID: progress.ID, Status: progress.Status, QueuePosition: progress.QueuePosition,
 		ErrorMessage: progress.ErrorMessage, ErrorCode: progress.ErrorCode, CompletedAt: routes.NaiveOrNull(progress.CompletedAt),
-	})
+	}
+	if progress.Import != nil {
+		form.Import = &importProgress{progress.Import.Received, progress.Import.Total}
+	}
+	return c.JSON(http.StatusOK, form)
 }
 
 // What answers say for people.

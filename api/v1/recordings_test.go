@@ -257,7 +257,7 @@ func TestDiscovery(t *testing.T) {
 		}
 	}
 	slices.Sort(built)
-	const want = "can_share_publicly changes_feed chat_sources etags external_refs public_sharing share_links token_scopes upload_idempotency"
+	const want = "can_share_publicly changes_feed chat_sources etags external_refs public_sharing share_links token_scopes upload_idempotency webhook_signature_v2"
 	if strings.Join(built, " ") != want || body["api_version"] != "1.1" {
 		t.Errorf("%v are on, want %s", built, want)
 	}

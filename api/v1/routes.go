@@ -122,6 +122,10 @@ func (a *API) declareRecordings(t *routes.Table) {
 	t.Paid("POST", "/api/v1/recordings/:recording/speakers/identify", auth.Process, budgets.Text, a.identifySpeakers, identifySpeakersOperation(), routes.AwaitsModel())
 	t.Answer("POST", "/api/v1/inquire", auth.Process, budgets.Text, a.inquire, inquireOperation(), routes.AwaitsAgent())
 
+	t.Late("POST", "/api/v1/integrations/asr-voice-recorder/upload", auth.Upload, routes.MaxUpload, budgets.Later(budgets.Transcription), a.record, recordOperation())
+	t.Token("POST", "/api/v1/recordings/import", auth.Upload, a.importRecording, importRecordingOperation(),
+		routes.Limit(limits.Import), routes.Later(budgets.Later(budgets.Transcription)))
+
 	t.Token("GET", "/api/v1/search", auth.Read, a.search, searchOperation(), routes.Limit(limits.Search))
 }
 

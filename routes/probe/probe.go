@@ -42,6 +42,8 @@ type Credentials interface {
 	// Expired and Revoked are tokens that were valid and are no longer.
 	Expired() (string, error)
 	Revoked() (string, error)
+	// Key is the address of an integration of a new account, and the secret by which it signs.
+	Key() (integration string, secret []byte, err error)
 	// Session is the cookie of a signed-in browser of the caller.
 	Session(by Caller) (string, error)
 }
@@ -130,6 +132,10 @@ func (w *walk) row(row routes.Row, method string) {
 	s := &subject{walk: w, row: row, method: method, path: concrete(row.Path)}
 	if row.Door == routes.DoorPublic {
 		s.public()
+		return
+	}
+	if row.AdmitsLate() {
+		s.late()
 		return
 	}
 	s.credentials()

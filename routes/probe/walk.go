@@ -25,6 +25,8 @@ type walk struct {
 	tokens           map[wish]string
 	sessions         map[Caller]string
 	expired, revoked string
+	integration      string
+	key              []byte
 }
 
 // wish is a token that checks have asked for.
@@ -95,6 +97,9 @@ type trial struct {
 	// declared and sent are the length that the request claims and the bytes that it sends; declared -1 claims none.
 	declared, sent int64
 	from           string
+	// secret is the field before the file of a form; signed is a delivery.
+	secret string
+	signed *delivery
 }
 
 // result is what came of a trial.
@@ -132,6 +137,12 @@ func (s *subject) try(handler http.Handler, t trial) result {
 	if t.declared != 0 || t.sent != 0 {
 		request.ContentLength = t.declared
 		request.Body = io.NopCloser(io.LimitReader(zeros{}, t.sent))
+	}
+	if t.secret != "" {
+		t.form(request)
+	}
+	if t.signed != nil {
+		t.signed.onto(request)
 	}
 	if t.bearer != "" {
 		request.Header.Set("Authorization", "Bearer "+t.bearer)

@@ -7,7 +7,11 @@ const walk = "TestEveryGuardBitesOnEveryRoute"
 
 // mutations lists every guard of the code, taken out. Add a line for each new one.
 func mutations() []mutation {
-	return slices.Concat(guardMutations(), figureMutations(), stackMutations(), storyMutations(), promiseMutations(), providerMutations(), moneyMutations(), sharingMutations(), roleMutations(), administrationMutations(), signInMutations(), groupMutations(), disablingMutations(), settingMutations(), streamMutations(), inquiryMutations(), openAIMutations())
+	return slices.Concat(
+		guardMutations(), figureMutations(), stackMutations(), storyMutations(), promiseMutations(), providerMutations(), moneyMutations(),
+		sharingMutations(), roleMutations(), administrationMutations(), signInMutations(), groupMutations(), disablingMutations(), settingMutations(),
+		streamMutations(), inquiryMutations(), openAIMutations(), inboundMutations(), webhookMutations(),
+	)
 }
 
 // unguarded stands in for the middleware of a door.

@@ -1,0 +1,52 @@
+package main
+
+// inboundMutations take out what stands before recordings that nobody uploads.
+func inboundMutations() []mutation {
+	routes := func(name, file, standing, instead, noticed string) mutation {
+		return mutation{name, file, standing, instead, noticed, []string{"./routes"}}
+	}
+	story := func(name, file, standing, instead, noticed string) mutation {
+		return mutation{name, "recordings/" + file, standing, instead, noticed, []string{"./recordings"}}
+	}
+	keys := func(name, standing, instead, noticed string) mutation {
+		return mutation{name, "integrations/integrations.go", standing, instead, noticed, []string{"./integrations"}}
+	}
+	return []mutation{
+		routes("a late row answers without admission", "routes/late.go", "if !late.Admitted() {", "if false {", "TestAnAnswerWithoutAdmissionIsAFault"),
+		routes("an address is not charged for what it declares", "auth/late.go", "min(lateUnits, max(leastLateUnits, (declared+1<<20-1)>>20))", "1", "TestAnAddressIsChargedForWhatItDeclares"),
+		routes("an undeclared body costs nothing", "auth/late.go", "weight := int64(lateUnits)", "weight := int64(1)", "TestAnAddressIsChargedForWhatItDeclares"),
+		routes("a secret without the scope opens", "auth/late.go", " || g.authorize(p, *v.rule) != nil {", " {", "TestTheProbeFindsNothing"),
+		routes("a revoked secret opens", "auth/late.go", `g.faultOf(token, found) != "" || `, "!found || ", "TestTheProbeFindsNothing"),
+		routes("a caller found by its body meets no limit", "auth/late.go", "v.rule.byToken, 1)", "nil, 1)", "TestTheProbeFindsNothing"),
+		routes("an address that posts meets no limit", "auth/late.go", "[]*limits.Plan{limits.Recorder}", "nil", "TestTheProbeFindsNothing"),
+		routes("any signature holds", "routes/signed.go", "ok = hmac.Equal(mac.Sum(nil), said.signature) || ok", "ok = mac != nil", "TestEveryFaultOfADelivery"),
+		routes("an old delivery is taken", "routes/signed.go", "away <= t.signing.Window && ", "", "TestADeliveryIsFresh"),
+		routes("a delivery of the future is taken", "routes/signed.go", " && away >= -t.signing.Window", "", "TestADeliveryIsFresh"),
+		routes("an id may hold a dot", "routes/signed.go", " || c == '.' })", " })", "TestEveryFaultOfADelivery"),
+		routes("a delivery has two ids", "routes/signed.go", "len(values) == 1", "len(values) > 0", "TestEveryFaultOfADelivery"),
+		routes("a spooled delivery stays", "routes/signed.go", "verified.Body.Close(); err != nil", "error(nil); err != nil", "TestASignedDelivery"),
+		routes("an encoding decides before the signature", "auth/signed.go", "checkSize(c.Request(), row)", "checkDeclared(c.Request(), row)", "TestADeliveryIsBounded"),
+		{"the spool has no bound", "spool/spool.go", "if bytes > s.most-s.used {", "if bytes < 0 {", "TestSpoolKeepsItsBound", []string{"./spool"}},
+		{"the spool never gives back", "spool/spool.go", "	f.spool.give(f.room)\n", "", "TestSpoolKeepsItsBound", []string{"./spool"}},
+
+		story("a recorder's file is stored before its sender is known", "recorder.go", `if _, sent := before["secret"]; sent {`, `if _, sent := before[""]; sent {`, "TestRecorderKeepsNothingOfStrangers"),
+		story("a recorder's retry makes another recording", "recorder.go", "return s.bind(tx, row, key, same)", "return nil", "TestRacingRecorders|TestRecorder$"),
+		story("a recorder's late retry makes another recording", "recorder.go", "earlier == 0 && said.date != nil", "earlier == 0 && said.any && said.date == nil", "TestRecorderKnowsADate"),
+		story("a lost job stays lost", "recorder.go", "if err != nil || there {", "if err != nil || row.ID > 0 || there {", "TestARetryRevivesALostJob"),
+		story("a delivery is accepted twice", "deliver.go", "return s.remember(tx, seen)", "return nil", "TestADeliveryIsAcceptedOnce"),
+		story("deliveries are kept for ever", "deliver.go", `"integration_id = ? AND expires_at <= ?"`, `"integration_id = -? AND expires_at <= ?"`, "TestDeliveriesAreForgotten"),
+		story("an address is not judged when it is asked for", "import.go", `Judge(ctx, wish.Address, true); reason != "" {`, `Judge(ctx, wish.Address, true); reason == "-" {`, "TestImportsAreJudged"),
+		story("an address is stored as it is", "import.go", "Address: address}", "Address: address[:0] + wish.Address}", "TestImport$"),
+		story("an import is followed elsewhere", "importwork.go", "case status >= 300 && status < 400:", "case status == 399:", "TestImportsFail"),
+		story("a declared size is not looked at", "importwork.go", "answer.ContentLength > most", "false", "TestImportsFail"),
+		story("a silent server is waited for", "importwork.go", "time.AfterFunc(s.Imports.Stall, cancel)", "time.AfterFunc(s.Imports.Stall, func() {})", "TestImportsFail"),
+		story("an imported address is never forgotten", "importwork.go", `return tx.Where("recording_id = ?", job.Args.RecordingID).Delete(&models.RecordingImport{}).Error`, "return nil", "TestImportsFail"),
+
+		keys("anybody manages the organization's integrations", "if p.May(auth.ManageIntegrations) {", "if p.UserID() != 0 {", "TestWhoMayManage"),
+		keys("anybody makes one of the organization", "if err := p.Permit(auth.ManageIntegrations); err != nil {", "if err := error(nil); err != nil {", "TestWhoMayManage"),
+		keys("integrations have no cap", "if count >= MaxEach {", "if count < 0 {", "TestIntegrationsAreBounded"),
+		keys("a disabled account's key counts", " AND users.disabled_at IS NULL", "", "TestKeys"),
+		keys("a key counts while its integration is off", " AND integrations.enabled", "", "TestKeys"),
+		keys("an old key counts for ever", " && i.now().Before(*row.PreviousUntil) {\n		counting", " {\n		counting", "TestKeys"),
+	}
+}
