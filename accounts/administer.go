@@ -176,6 +176,9 @@ func (change Alteration) apply(by By, actor models.User, row *models.User, a *Ac
 		}
 	}
 	if change.InstanceAdmin == nil {
+		if deposed(row) {
+			done = append(done, "user.instance_admin.taken")
+		}
 		return done, nil
 	}
 	if !by.everywhere(actor) {
@@ -193,6 +196,14 @@ func (change Alteration) apply(by By, actor models.User, row *models.User, a *Ac
 		}
 	}
 	return done, nil
+}
+
+// deposed takes the instance from an account whose role administers nothing any more, and reports whether it had it: else
+// whoever gave it a role again would give it that too, and no administrator of its organization could disable it.
+func deposed(row *models.User) bool {
+	had := row.InstanceAdmin
+	row.InstanceAdmin = had && auth.RoleMay(row.Role, auth.AdministerMembers)
+	return had && !row.InstanceAdmin
 }
 
 // mayGive refuses a role that cannot be assigned, and one that may do what who gives it may not.

@@ -137,6 +137,31 @@ func TestAnAccountIsAltered(t *testing.T) {
 	})
 }
 
+// Rule: who gets a role that administers nothing loses the instance with it, and does not get it back with the role.
+func TestARoleTakesTheInstanceWithIt(t *testing.T) {
+	t.Parallel()
+	modelstest.Each(t, func(t *testing.T, db *models.DB) {
+		v := newTown(t, db)
+		for _, change := range []accounts.Alteration{role("admin"), instanceAdmin(true), role("editor")} {
+			if err := v.alter(by(v.ann), v.mel, change); err != nil {
+				t.Fatal(err)
+			}
+		}
+		list, err := audit.New(db, audit.Options{}).List(t.Context(), audit.Query{Limit: 1})
+		if err != nil || len(list) != 1 || list[0].Action != "user.instance_admin.taken" || v.now(v.mel).InstanceAdmin {
+			t.Errorf("after the role mel is %+v, in the log is %+v, %v", v.now(v.mel), list, err)
+		}
+		for _, change := range []accounts.Alteration{role("admin"), disabled(true)} {
+			if err := v.alter(by(v.eve), v.mel, change); err != nil {
+				t.Errorf("the organization's administrator: %v", err)
+			}
+		}
+		if v.now(v.mel).InstanceAdmin {
+			t.Error("the role brought the instance back")
+		}
+	})
+}
+
 // Rule: nobody gives more than they have, changes who is of higher rank or of another organization, or a role that is not
 // assignable; nobody who is disabled or demoted meanwhile changes anything. A refused change leaves all as it was.
 func TestWhatAnAdministratorMayNot(t *testing.T) {

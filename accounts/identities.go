@@ -126,8 +126,9 @@ func (who Arrival) govern(tx *gorm.DB, row *models.User) error {
 	}
 	row.Role = role
 	row.SessionEpoch++
+	deposed(row)
 	return tx.Model(&models.User{}).Where("id = ?", row.ID).UpdateColumns(map[string]any{
-		"role": role, "session_epoch": gorm.Expr("session_epoch + 1"),
+		"role": role, "instance_admin": row.InstanceAdmin, "session_epoch": gorm.Expr("session_epoch + 1"),
 	}).Error
 }
 

@@ -52,7 +52,8 @@ func (g *Guard) RequireLate(row Row, scopes ...Scope) echo.MiddlewareFunc {
 func (g *Guard) Late(c echo.Context) Late { return Late{g, c, visitOf(c)} }
 
 // Admit is the rest of RequireScope for the token that the body named: who that is, and whether there is room in every
-// limit. A missing secret and one that is wrong in whatever way are refused alike.
+// limit. A missing secret and one that is wrong in whatever way are refused alike, and so is one that ends while the file
+// arrives: that is for Principal.Present.
 func (l Late) Admit(ctx context.Context, secret string) (Principal, error) {
 	g, v := l.guard, l.visit
 	if v == nil || v.rule == nil {
@@ -78,7 +79,20 @@ func (l Late) Admit(ctx context.Context, secret string) (Principal, error) {
 	if err := g.admitLate(l.c, v, p); err != nil {
 		return Principal{}, err
 	}
-	return v.principal, nil
+	return l.lasting(), nil
+}
+
+func (l Late) lasting() Principal {
+	p := l.guard.Lasting(l.c)
+	again := p.present
+	p.present = func(ctx context.Context) (Principal, error) {
+		now, err := again(ctx)
+		if problems.Is(err, problems.InvalidToken) || problems.Is(err, problems.InsufficientScope) {
+			return Principal{}, l.guard.strange(l.c, l.visit)
+		}
+		return now, err
+	}
+	return p
 }
 
 // Admitted reports whether anybody was let in.

@@ -22,16 +22,20 @@ import (
 )
 
 // The queues. A job goes to Long unless its InsertOpts name Chores, which is for short jobs that must not wait
-// behind transcriptions, or Webhooks, whose jobs wait for receivers and for nothing of this machine.
+// behind transcriptions, or Webhooks, whose jobs wait for receivers and for nothing of this machine. SlowWebhooks is for
+// receivers that have let us wait: as many of them as there are workers would keep all others waiting.
 const (
-	Long     = river.QueueDefault
-	Chores   = "chores"
-	Webhooks = "webhooks"
+	Long         = river.QueueDefault
+	Chores       = "chores"
+	Webhooks     = "webhooks"
+	SlowWebhooks = "webhooks_slow"
 )
 
 const (
-	choreWorkers   = 4
-	webhookWorkers = 32
+	choreWorkers = 4
+	// webhookWorkers are so many that receivers which hang for the first time leave some to the others.
+	webhookWorkers     = 128
+	slowWebhookWorkers = 32
 )
 
 // MaxTime bounds a job whatever its worker's Timeout says; workers that say nothing get DefaultTime. River
@@ -87,6 +91,7 @@ func (j *Jobs) config(working bool) *river.Config {
 	if working && j.options.Role != "web" {
 		config.Queues = map[string]river.QueueConfig{
 			Long: {MaxWorkers: j.options.MaxWorkers}, Chores: {MaxWorkers: choreWorkers}, Webhooks: {MaxWorkers: webhookWorkers},
+			SlowWebhooks: {MaxWorkers: slowWebhookWorkers},
 		}
 	}
 	return config

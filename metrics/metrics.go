@@ -32,6 +32,7 @@ type Metrics struct {
 	limitsStorage    *limitsStorage
 	streams          *streams
 	roles            *roles
+	webhooks         *webhooks
 	auditFailures    prometheus.Counter
 }
 
@@ -59,6 +60,7 @@ func New(version string) *Metrics {
 		limitsStorage:    newLimitsStorage(),
 		streams:          newStreams(),
 		roles:            newRoles(),
+		webhooks:         newWebhooks(),
 		auditFailures:    counter("audit_failures_total", "Entries of the audit log, or outcomes of them, that could not be written."),
 	}
 	build := gauges("build_info", "Always 1; the labels say what is running.", "version", "go")
@@ -71,6 +73,7 @@ func New(version string) *Metrics {
 		m.jobs, m.transcribed, m.processes, m.countedApart, build,
 		m.limitsStorage.up, m.limitsStorage.breaker, m.limitsStorage.outages, m.limitsStorage.without, m.limitsStorage.flushes,
 		m.streams.inFlight, m.streams.rejections, m.roles.unknown, m.roles.missing, m.auditFailures,
+		m.webhooks.attempts, m.webhooks.waiting, m.webhooks.paused,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
 	return m

@@ -40,6 +40,7 @@ type WebhookDelivery struct {
 	EventID     string
 	EventType   string
 	RecordingID *int64 // nil where no order is kept
+	OwnerUserID *int64 // whose thing the event is about; nil for none
 	Sequence    int64
 	Payload     string // the bytes that are sent, each time the same
 	Status      string // pending, failed (will be tried again), success, permanent_failure, dropped

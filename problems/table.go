@@ -44,7 +44,7 @@ var (
 	TokenLimitReached      = Kind{"token_limit_reached", http.StatusConflict, "The account has as many active tokens as it may; revoking one frees a slot."}
 	PreconditionFailed     = Kind{"precondition_failed", http.StatusPreconditionFailed, "If-Match names a state that is no longer the present one; read it again and decide anew."}
 	FeatureDisabled        = Kind{"feature_disabled", http.StatusForbidden, "The operator has switched this feature off."}
-	InsufficientPermission = Kind{"insufficient_permission", http.StatusForbidden, "The account's role does not have the verb that this takes, which required_permission names; or it is administration, and the token was not made for that."}
+	InsufficientPermission = Kind{"insufficient_permission", http.StatusForbidden, "The account's role does not have the verb that this takes, which required_permission names; or it is administration, and the token was not made for that; or the recording is shared with the account for less than this."}
 	HTTPSRequired          = Kind{"https_required", http.StatusForbidden, "A public link is made over HTTPS only."}
 	CursorExpired          = Kind{"cursor_expired", http.StatusGone, "The cursor is older than what is remembered; begin a full pass."}
 	WebhookLimitReached    = Kind{"webhook_limit_reached", http.StatusConflict, "The account has as many webhooks as it may; deleting one frees a slot."}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stenometer/stenometer/jobs"
 	"github.com/stenometer/stenometer/models"
+	"github.com/stenometer/stenometer/webhooks"
 )
 
 const (
@@ -65,6 +66,9 @@ func (e *AccountEraser) Work(ctx context.Context, job *river.Job[EraseAccountArg
 			return err
 		}
 		if err := s.eraseRowsOf(ctx, id); err != nil {
+			return err
+		}
+		if err := s.eraseDeliveriesOf(ctx, id); err != nil {
 			return err
 		}
 		if gone, err = s.eraseRow(ctx, id); err != nil {
@@ -125,11 +129,28 @@ func (s *Recordings) eraseRowsOf(ctx context.Context, id int64) error {
 	return nil
 }
 
+// eraseDeliveriesOf removes what webhooks were told of the account, those of others too.
+func (s *Recordings) eraseDeliveriesOf(ctx context.Context, id int64) error {
+	for left := true; left; {
+		err := s.db.Transaction(ctx, func(tx *gorm.DB) (err error) {
+			left, err = webhooks.EraseSome(tx, id, eraseRows)
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("remove what account %d has left: %w", id, err)
+		}
+	}
+	return nil
+}
+
 // eraseRow removes the account itself, unless an upload that was under way has brought another recording.
 func (s *Recordings) eraseRow(ctx context.Context, id int64) (gone bool, err error) {
 	err = s.db.Transaction(ctx, func(tx *gorm.DB) error {
 		var left int64
 		if err := tx.Model(&models.Recording{}).Where("user_id = ?", id).Count(&left).Error; err != nil || left > 0 {
+			return err
+		}
+		if err := webhooks.HandOver(tx, id, s.moment()); err != nil {
 			return err
 		}
 		gone = true

@@ -92,6 +92,7 @@ func TestAnErasedAccountIsGone(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		shared := r.toldOf(other)
 		spentByBoth := r.month().Spent
 		if err := r.accountsOf().BeginErase(ctx, r.user.ID); err != nil {
 			t.Fatal(err)
@@ -101,6 +102,7 @@ func TestAnErasedAccountIsGone(t *testing.T) {
 		}
 		r.until("the account is gone", func() bool { return r.count(&models.User{}, "id = ?", r.user.ID) == 0 })
 		r.until("the media is gone", func() bool { return len(r.left()) == 1 })
+		r.expectToldOfOthers(other, shared)
 		for what, left := range map[string]int64{
 			"recordings": r.count(&models.Recording{}, "user_id = ?", r.user.ID), "tags": r.count(&models.Tag{}, "name = 'mine'"),
 			"tokens": r.count(&models.APIToken{}, "user_id = ?", r.user.ID), "events": r.count(&models.OutboxEvent{}, "user_id = ?", r.user.ID),

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/stenometer/stenometer/auth"
 	"github.com/stenometer/stenometer/budgets"
 	"github.com/stenometer/stenometer/media"
 	"github.com/stenometer/stenometer/problems"
@@ -51,7 +52,7 @@ func (s *Recordings) SpeechModels() []string {
 
 // Hear takes a multipart form with a file and what its fields wish, in any order, and tells what is said in it while its
 // caller waits. The file lies in the folder for temporary files until then, and no longer.
-func (s *Recordings) Hear(ctx context.Context, purse budgets.Purse, body io.Reader, boundary string) (Heard, error) {
+func (s *Recordings) Hear(ctx context.Context, p auth.Principal, purse budgets.Purse, body io.Reader, boundary string) (Heard, error) {
 	if s.HearingMax == 0 {
 		return Heard{}, problems.New(problems.FeatureDisabled, "The operator of this server has switched this off; upload the recording instead.")
 	}
@@ -82,7 +83,7 @@ func (s *Recordings) Hear(ctx context.Context, purse budgets.Purse, body io.Read
 	if err != nil {
 		return Heard{}, err
 	}
-	return s.heard(ctx, purse, path, asked)
+	return s.heard(ctx, p, purse, path, asked)
 }
 
 // spool writes a file to the folder for temporary files. The path is told as soon as there is something to remove.
@@ -105,7 +106,7 @@ func (s *Recordings) spool(part filePart) (path string, err error) {
 }
 
 // heard measures the whole of a file by decoding, holds it to its bound, and only then calls the engine.
-func (s *Recordings) heard(ctx context.Context, purse budgets.Purse, path string, asked hearing) (Heard, error) {
+func (s *Recordings) heard(ctx context.Context, p auth.Principal, purse budgets.Purse, path string, asked hearing) (Heard, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.HearingTimeout)
 	defer cancel()
 	info, err := s.Media.Probe(ctx, path)
@@ -119,6 +120,10 @@ func (s *Recordings) heard(ctx context.Context, purse budgets.Purse, path string
 	if err != nil || length > s.HearingMax {
 		return Heard{}, problems.New(problems.PayloadTooLarge, "A recording may be at most %g seconds long here; upload a longer one instead.", s.HearingMax.Seconds()).
 			With("field", "file").With("max_seconds", s.HearingMax.Seconds())
+	}
+	// The file may have taken long to come: nothing is spent for a credential that has ended meanwhile.
+	if _, err := p.Present(ctx); err != nil {
+		return Heard{}, err //nolint:wrapcheck // the guard's refusal is the answer
 	}
 	said, err := s.Transcriber.Transcribe(ctx, purse, speech.Audio{Path: path, Info: info, Length: length}, asked.request)
 	if err != nil {

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stenometer/stenometer/auth"
+	"github.com/stenometer/stenometer/auth/authtest"
 	"github.com/stenometer/stenometer/problems"
 	"github.com/stenometer/stenometer/recordings"
 	"github.com/stenometer/stenometer/speech"
@@ -28,7 +30,7 @@ func hearingRig(t *testing.T, change func(*settings)) *rig {
 func (r *rig) hear(file []byte, fields ...string) (recordings.Heard, error) {
 	r.t.Helper()
 	body, boundary := formWith(r.t, "talk.wav", file, fields...)
-	return r.recordings.Hear(context.Background(), r.purse, body, boundary)
+	return r.recordings.Hear(context.Background(), r.owner, r.purse, body, boundary)
 }
 
 // What is said in a file is told, with its length as decoded, and neither file nor recording stays.
@@ -55,7 +57,7 @@ func TestWhatIsNotHeardLeavesNothing(t *testing.T) {
 	unread := io.MultiReader(strings.NewReader("--x\r\nContent-Disposition: form-data; name=\"model\"\r\n\r\nother\r\n--x\r\n"+
 		"Content-Disposition: form-data; name=\"file\"; filename=\"a.wav\"\r\n\r\n"+strings.Repeat("x", 8<<10)),
 		&stopping{after: 0, err: errors.New("the file was read")})
-	_, err := r.recordings.Hear(context.Background(), r.purse, unread, "x")
+	_, err := r.recordings.Hear(context.Background(), r.owner, r.purse, unread, "x")
 	expect(t, err, problems.ModelNotFound)
 	for name, c := range map[string]struct {
 		file   []byte
@@ -86,7 +88,7 @@ func TestWhatIsNotHeardLeavesNothing(t *testing.T) {
 func TestHearingHasBounds(t *testing.T) {
 	t.Parallel()
 	off := hearingRig(t, func(s *settings) { s.recordings.HearingMax = 0 })
-	_, err := off.recordings.Hear(context.Background(), off.purse, &stopping{after: 0, err: errors.New("it was read")}, "x")
+	_, err := off.recordings.Hear(context.Background(), off.owner, off.purse, &stopping{after: 0, err: errors.New("it was read")}, "x")
 	expect(t, err, problems.FeatureDisabled)
 	if names := off.recordings.SpeechModels(); names != nil {
 		t.Errorf("models are listed: %v", names)
@@ -119,4 +121,47 @@ func TestAFailedHearingIsTold(t *testing.T) {
 	if problem := expect(t, err, problems.ProviderUnavailable); problem.RetryAfter != 7*time.Second {
 		t.Errorf("the wait is %v", problem.RetryAfter)
 	}
+}
+
+// Rule: what is heard for a credential that ended while the file came costs nothing, and stays nowhere.
+func TestNothingIsHeardForWhoIsOut(t *testing.T) {
+	t.Parallel()
+	r := hearingRig(t, nil)
+	caller, end := r.ending()
+	body, boundary := formWith(t, "talk.wav", wav(2, 1), "model", "m")
+	_, err := r.recordings.Hear(t.Context(), caller, r.purse, io.MultiReader(doing{end}, body), boundary)
+	expect(t, err, problems.InvalidToken)
+	if left := r.left(); len(left) != 0 {
+		t.Errorf("there stays %v", left)
+	}
+}
+
+// Rule: an upload whose credential ended while it came is not taken.
+func TestAnUploadOfWhoIsOutIsNotKept(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, url string) {
+		r := newRig(t, url, "", nil)
+		caller, end := r.ending()
+		body, boundary := formWith(t, "talk.wav", wav(2, 1))
+		_, err := r.recordings.Upload(t.Context(), caller, io.MultiReader(doing{end}, body), boundary, "")
+		expect(t, err, problems.InvalidToken)
+		if left := r.left(); len(left) != 0 || r.recordingCount() != 0 {
+			t.Errorf("there stay %v and %d recordings", left, r.recordingCount())
+		}
+	})
+}
+
+// ending is the owner by a token, and what revokes it.
+func (r *rig) ending() (auth.Principal, func()) {
+	return authtest.Ending(r.t, auth.Token{
+		ID: 1, UserID: r.user.ID, OrganizationID: r.user.OrganizationID, Role: auth.RoleEditor, Scopes: auth.FullScopes(),
+	})
+}
+
+// doing is a reader of nothing that does something when it is reached.
+type doing struct{ what func() }
+
+func (d doing) Read([]byte) (int, error) {
+	d.what()
+	return 0, io.EOF
 }

@@ -51,6 +51,10 @@ func (s *Recordings) Record(ctx context.Context, body io.Reader, boundary string
 	if err := r.enter(ctx, fields); err != nil {
 		return Recorded{}, err
 	}
+	// Let in before the file came, which may have taken hours: what was sent before is not told to who is out by now.
+	if _, err := r.caller.Present(ctx); err != nil {
+		return Recorded{}, err //nolint:wrapcheck // the guard's refusal is the answer
+	}
 	said, err := readRecorder(fields, r.name)
 	if err != nil {
 		return Recorded{}, err

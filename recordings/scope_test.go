@@ -224,6 +224,7 @@ func TestSearchOfWhatIsShared(t *testing.T) {
 				{recordings.ScopeShared, "pear", "Owner's talk:transcript:the pear is ripe"},
 				{recordings.ScopeShared, "secret", ""},
 				{recordings.ScopeAll, "secret apple", ""},
+				{recordings.ScopeShared, "pear apple", ""}, // a word of the owner's notes makes no hit of another
 			} {
 				if got := found(row.scope, row.text); got != row.want {
 					t.Errorf("%s, scope %s, %s: %q, want %q", state, row.scope, row.text, got, row.want)

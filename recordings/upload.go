@@ -131,6 +131,10 @@ func (s *Recordings) take(
 	if err := s.checkReserve(); err != nil {
 		return Uploaded{}, false, err
 	}
+	// The file may have taken hours to come: one whose credential has ended meanwhile is not kept.
+	if _, err := p.Present(ctx); err != nil {
+		return Uploaded{}, false, err //nolint:wrapcheck // the guard's refusal is the answer
+	}
 	err = s.db.Transaction(ctx, func(tx *gorm.DB) error {
 		if err := s.insert(ctx, tx, p, &row, arrived.said.wanted, &accepted, askerOf(p).transcription()); err != nil {
 			return err

@@ -81,7 +81,8 @@ func (t *Table) paid(price budgets.Price, h func(echo.Context, auth.Principal, b
 }
 
 // Upload declares a row whose body is larger than a JSON body may be, and whose file is worked on later, for money. The
-// reader ends with a problem when the body is over its bound, cut short or too slow.
+// reader ends with a problem when the body is over its bound, cut short or too slow. The handler's Principal tells who the
+// caller is once the file is here: it may have taken hours.
 func (t *Table) Upload(
 	method, path string, scope auth.Scope, bound Bound, later budgets.Deferred,
 	h func(echo.Context, auth.Principal, io.Reader) error, op Operation, opts ...Option,
@@ -91,7 +92,7 @@ func (t *Table) Upload(
 	row.Price, row.Later = later.Price(), true
 	t.scoped(&row, spec.guard, scope)
 	t.mount(row, t.guard.RequireScope(spec.guard, scope), func(c echo.Context) error {
-		return h(c, auth.PrincipalOf(c), c.Request().Body)
+		return h(c, t.guard.Lasting(c), c.Request().Body)
 	})
 }
 

@@ -11,7 +11,8 @@ import (
 )
 
 // Hearing declares a row that hears a file while its caller waits for what is said in it: a Paid row whose body is an
-// upload. The file may take as long as it keeps coming; what is done with it then the story bounds. A key of idempotency
+// upload. The file may take as long as it keeps coming; what is done with it then the story bounds. The handler's Principal is
+// as that of an Upload. A key of idempotency
 // is refused: requests with one are told apart by their bodies, and of this one nothing is kept.
 func (t *Table) Hearing(
 	method, path string, scope auth.Scope, bound Bound, price budgets.Price,
@@ -21,8 +22,8 @@ func (t *Table) Hearing(
 	t.takesFile(&row, &spec, bound)
 	row.Price = price
 	t.scoped(&row, spec.guard, scope)
-	paid := t.paid(price, func(c echo.Context, p auth.Principal, purse budgets.Purse) error {
-		return h(c, p, purse, c.Request().Body)
+	paid := t.paid(price, func(c echo.Context, _ auth.Principal, purse budgets.Purse) error {
+		return h(c, t.guard.Lasting(c), purse, c.Request().Body)
 	})
 	t.mount(row, t.guard.RequireScope(spec.guard, scope), func(c echo.Context) error {
 		if key, err := IdempotencyKey(c.Request()); key != "" || err != nil {

@@ -78,6 +78,12 @@ func (k *keyring) add(integration string, key auth.SignedKey) {
 	k.known[integration] = key
 }
 
+func (k *keyring) remove(integration string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	delete(k.known, integration)
+}
+
 func (k *keyring) FindKey(_ context.Context, integration string) (auth.SignedKey, bool, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -9,6 +9,7 @@ import (
 	"hash"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -102,19 +103,19 @@ func (t *Table) spooled(guard echo.MiddlewareFunc) echo.MiddlewareFunc {
 	}
 }
 
-// verify judges a delivery: by its headers alone first, then by its bytes.
-func (t *Table) verify(c echo.Context) (signer auth.Signer, ok bool, err error) {
-	r, said := c.Request(), saidOf(c.Request())
+// verify judges a delivery: by its headers alone first, then by its bytes. nil is nobody's.
+func (t *Table) verify(c echo.Context) (auth.Whose, error) {
+	r, said, name := c.Request(), saidOf(c.Request()), c.Param("integration")
 	if said.id == "" || len(said.signature) != sha256.Size || !t.fresh(said) || t.signing.Keys == nil {
-		return auth.Signer{}, false, nil
+		return nil, nil //nolint:nilnil // it is nobody's, and that is no fault of ours
 	}
-	key, found, err := t.signing.Keys.FindKey(r.Context(), c.Param("integration"))
+	key, found, err := t.signing.Keys.FindKey(r.Context(), name)
 	if err != nil || !found {
-		return auth.Signer{}, false, err
+		return nil, err
 	}
 	body, err := t.signing.Spool.Create(r.ContentLength)
 	if err != nil {
-		return auth.Signer{}, false, err
+		return nil, err
 	}
 	c.Set(verifiedKey, Verified{key.IntegrationID, key.Name, said.id, body, said.at.Add(t.signing.Window + 2*longestDelivery)})
 	began := t.now()
@@ -126,16 +127,28 @@ func (t *Table) verify(c echo.Context) (signer auth.Signer, ok bool, err error) 
 		macs, to = append(macs, mac), append(to, mac)
 	}
 	if _, err := io.Copy(io.MultiWriter(to...), r.Body); err != nil {
-		return auth.Signer{}, false, err
+		return nil, err
 	}
 	if t.now().Sub(began) > longestDelivery {
-		return auth.Signer{}, false, problems.New(problems.RequestTimeout, "The body took longer than %s.", longestDelivery)
+		return nil, problems.New(problems.RequestTimeout, "The body took longer than %s.", longestDelivery)
 	}
 	r.Body = io.NopCloser(strings.NewReader("")) // it was read whole
-	for _, mac := range macs {
-		ok = hmac.Equal(mac.Sum(nil), said.signature) || ok
+	for i, mac := range macs {
+		if hmac.Equal(mac.Sum(nil), said.signature) {
+			return t.whose(name, key, key.Secrets[i]), nil
+		}
 	}
-	return key.Signer, ok, nil
+	return nil, nil //nolint:nilnil // the same
+}
+
+// whose looks a signer up again: an integration may be gone, or its secret count no more, when its delivery is here.
+func (t *Table) whose(name string, key auth.SignedKey, secret []byte) auth.Whose {
+	return func(ctx context.Context) (auth.Signer, bool, error) {
+		now, found, err := t.signing.Keys.FindKey(ctx, name)
+		counts := found && now.IntegrationID == key.IntegrationID &&
+			slices.ContainsFunc(now.Secrets, func(counting []byte) bool { return hmac.Equal(counting, secret) })
+		return now.Signer, counts, err
+	}
 }
 
 // said is what the headers of a delivery say.

@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"github.com/stenometer/stenometer/accounts"
+	"github.com/stenometer/stenometer/audit"
 	"github.com/stenometer/stenometer/budgets"
 	"github.com/stenometer/stenometer/config"
 	"github.com/stenometer/stenometer/models"
-	"github.com/stenometer/stenometer/orgs"
 )
 
 // noBudget is how a flag says that nothing is to be set.
@@ -44,25 +44,24 @@ func setBudget(ctx context.Context, call Invocation, arguments []string) error {
 	if err != nil {
 		return err
 	}
-	cfg, err := load(call)
-	if err != nil {
-		return err
-	}
-	db, err := openMigrated(ctx, cfg)
-	if err != nil {
-		return err
-	}
-	defer db.Close()
-	organization, subject, err := asked.find(ctx, cfg, db)
-	if err != nil {
-		return err
-	}
-	own := budgets.New(db, budgets.Options{Default: cfg.MonthlyBudget.Micros(), Now: time.Now})
-	stored, err := own.Set(ctx, subject, changes...)
-	if err != nil {
-		return err
-	}
-	return writeBudget(ctx, call.Output, own, organization, subject, stored)
+	return withDatabase(ctx, call, func(cfg *config.Config, db *models.DB) error {
+		organization, subject, err := asked.find(ctx, cfg, db)
+		if err != nil {
+			return err
+		}
+		own := budgets.New(db, budgets.Options{Default: cfg.MonthlyBudget.Micros(), Now: time.Now})
+		action, object := "organization.budget.set", audit.Object("organization", organization)
+		if subject.UserID != 0 {
+			action, object = "user.budget.set", audit.Object("user", subject.UserID)
+		}
+		return audited(ctx, db, action, object, func() (string, error) {
+			stored, err := own.Set(ctx, subject, changes...)
+			if err != nil {
+				return "", err
+			}
+			return "", writeBudget(ctx, call.Output, own, organization, subject, stored)
+		})
+	})
 }
 
 // noneEmpty refuses a flag that is empty: it comes of a script's variable that was not set, and must not stand for
@@ -134,7 +133,7 @@ func upTo(most int64) func(string) (*int64, error) {
 // find looks up whose budget it is, and the organization that it belongs to.
 func (f budgetFlags) find(ctx context.Context, cfg *config.Config, db *models.DB) (organization int64, subject budgets.Subject, err error) {
 	if f.organization != "" {
-		organization, err = orgs.NewFigures(db, orgs.FiguresOptions{}).OrganizationBySlug(ctx, f.organization)
+		organization, err = organizationBySlug(ctx, db, f.organization)
 		return organization, budgets.Subject{OrganizationID: organization}, err
 	}
 	owner, err := accounts.New(db, accountOptions(cfg, time.Now, nil)).ByEmail(ctx, f.user)

@@ -4,11 +4,11 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
 	"github.com/stenometer/stenometer/accounts"
+	"github.com/stenometer/stenometer/audit"
 	"github.com/stenometer/stenometer/config"
 	"github.com/stenometer/stenometer/jobs"
 	"github.com/stenometer/stenometer/models"
@@ -22,6 +22,11 @@ func migrate(ctx context.Context, call Invocation, arguments []string) error {
 	if err := parse(call, flag.NewFlagSet("migrate", flag.ContinueOnError), arguments); err != nil {
 		return err
 	}
+	return withDatabase(ctx, call, func(*config.Config, *models.DB) error { return nil })
+}
+
+// withDatabase runs a command on the database.
+func withDatabase(ctx context.Context, call Invocation, run func(*config.Config, *models.DB) error) error {
 	cfg, err := load(call)
 	if err != nil {
 		return err
@@ -30,7 +35,8 @@ func migrate(ctx context.Context, call Invocation, arguments []string) error {
 	if err != nil {
 		return err
 	}
-	return db.Close()
+	defer db.Close()
+	return run(cfg, db)
 }
 
 // openMigrated is the database for a command that runs beside the server or before its first start.
@@ -61,31 +67,22 @@ func createUser(ctx context.Context, call Invocation, arguments []string) error 
 	if *email == "" || *username == "" {
 		return fmt.Errorf("%w: --email and --username are needed", errUsage)
 	}
-	cfg, err := load(call)
+	password, err := passwordFrom(call.Input)
 	if err != nil {
 		return err
 	}
-	input, err := io.ReadAll(io.LimitReader(call.Input, maxPasswordInput))
-	if err != nil {
-		return fmt.Errorf("reading the password from standard input: %w", err)
-	}
-	db, err := openMigrated(ctx, cfg)
-	if err != nil {
-		return err
-	}
-	defer db.Close()
-	user, err := accounts.New(db, accountOptions(cfg, time.Now, nil)).Create(ctx, accounts.NewUser{
-		Email:            *email,
-		Username:         *username,
-		Password:         strings.TrimRight(string(input), "\r\n"),
-		Role:             *role,
-		OrganizationSlug: *organization,
+	return withDatabase(ctx, call, func(cfg *config.Config, db *models.DB) error {
+		return audited(ctx, db, "user.create", "", func() (string, error) {
+			user, err := accounts.New(db, accountOptions(cfg, time.Now, nil)).Create(ctx, accounts.NewUser{
+				Email: *email, Username: *username, Password: password, Role: *role, OrganizationSlug: *organization,
+			})
+			if err != nil {
+				return "", err
+			}
+			_, err = fmt.Fprintln(call.Output, user.ID)
+			return audit.Object("user", user.ID), err
+		})
 	})
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintln(call.Output, user.ID)
-	return err
 }
 
 func createToken(ctx context.Context, call Invocation, arguments []string) error {
@@ -101,30 +98,18 @@ func createToken(ctx context.Context, call Invocation, arguments []string) error
 	if *owner == "" || *name == "" {
 		return fmt.Errorf("%w: --user and --name are needed", errUsage)
 	}
-	cfg, err := load(call)
-	if err != nil {
-		return err
-	}
-	db, err := openMigrated(ctx, cfg)
-	if err != nil {
-		return err
-	}
-	defer db.Close()
-	user, err := accounts.New(db, accountOptions(cfg, time.Now, nil)).ByEmail(ctx, *owner)
-	if err != nil {
-		return err
-	}
-	plaintext, _, err := tokens.New(db, tokenOptions(cfg, time.Now)).Create(ctx, tokens.Wish{
-		UserID:        user.ID,
-		Name:          name,
-		Scopes:        splitScopes(*scopes),
-		ExpiresInDays: *days, Administration: *administration,
+	return withTokens(ctx, call, *owner, func(db *models.DB, store *tokens.Tokens, user accounts.User) error {
+		return audited(ctx, db, "user.token.create", audit.Object("user", user.ID), func() (string, error) {
+			plaintext, made, err := store.Create(ctx, tokens.Wish{
+				UserID: user.ID, Name: name, Scopes: splitScopes(*scopes), ExpiresInDays: *days, Administration: *administration,
+			})
+			if err != nil {
+				return "", err
+			}
+			_, err = fmt.Fprintln(call.Output, plaintext)
+			return audit.Object("token", made.ID), err
+		})
 	})
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintln(call.Output, plaintext)
-	return err
 }
 
 // splitScopes is nil, and so a full token, when the flag was not given.

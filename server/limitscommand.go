@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/stenometer/stenometer/accounts"
+	"github.com/stenometer/stenometer/audit"
 	"github.com/stenometer/stenometer/config"
 	"github.com/stenometer/stenometer/limits"
 	"github.com/stenometer/stenometer/models"
@@ -143,11 +144,26 @@ func setLimits(ctx context.Context, call Invocation, arguments []string) error {
 		if err != nil {
 			return err
 		}
-		if err := own.Set(ctx, of.named, figures); err != nil {
-			return err
-		}
-		return writeLimits(call.Output, cfg, of, own)
+		action, object := of.audited()
+		return audited(ctx, db, action, object, func() (string, error) {
+			if err := own.Set(ctx, of.named, figures); err != nil {
+				return "", err
+			}
+			return "", writeLimits(call.Output, cfg, of, own)
+		})
 	})
+}
+
+// audited is how the audit log calls the setting of limits, and of whom they are set.
+func (of limitsOf) audited() (action, object string) {
+	switch of.named.Kind {
+	case limits.Organization:
+		return "organization.limits.set", audit.Object("organization", of.organization)
+	case limits.Token:
+		return "user.token.limits.set", audit.Object("user", of.user) + " " + audit.Object("token", of.token)
+	default:
+		return "user.limits.set", audit.Object("user", of.user)
+	}
 }
 
 // withFigures runs a command on the database and the figures in it. They are not read yet: one that cannot be read must

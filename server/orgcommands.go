@@ -8,23 +8,10 @@ import (
 	"time"
 
 	"github.com/stenometer/stenometer/audit"
+	"github.com/stenometer/stenometer/config"
 	"github.com/stenometer/stenometer/models"
 	"github.com/stenometer/stenometer/orgs"
 )
-
-// withDatabase runs a command on the database.
-func withDatabase(ctx context.Context, call Invocation, run func(*models.DB) error) error {
-	cfg, err := load(call)
-	if err != nil {
-		return err
-	}
-	db, err := openMigrated(ctx, cfg)
-	if err != nil {
-		return err
-	}
-	defer db.Close()
-	return run(db)
-}
 
 // audited does what a command is for once its entry in the audit log is written, and says there how it ended. What was
 // made, if anything, is named by what it returns.
@@ -61,7 +48,7 @@ func createOrganization(ctx context.Context, call Invocation, arguments []string
 	if *slug == "" || *name == "" {
 		return fmt.Errorf("%w: --slug and --name are needed", errUsage)
 	}
-	return withDatabase(ctx, call, func(db *models.DB) error {
+	return withDatabase(ctx, call, func(_ *config.Config, db *models.DB) error {
 		return audited(ctx, db, "organization.create", "", func() (string, error) {
 			made, err := orgs.NewOrganizations(db, time.Now).Create(ctx, orgs.Draft{Slug: *slug, Name: *name, TimeZone: *zone})
 			if err != nil {
@@ -77,7 +64,7 @@ func listOrganizations(ctx context.Context, call Invocation, arguments []string)
 	if err := parse(call, flag.NewFlagSet("org list", flag.ContinueOnError), arguments); err != nil {
 		return err
 	}
-	return withDatabase(ctx, call, func(db *models.DB) error {
+	return withDatabase(ctx, call, func(_ *config.Config, db *models.DB) error {
 		table := tabwriter.NewWriter(call.Output, 0, 0, 2, ' ', 0)
 		fmt.Fprintln(table, "ID\tSLUG\tNAME\tTIME ZONE\tMEMBERS")
 		for page := 1; ; page++ {

@@ -34,20 +34,17 @@ func resetUser(ctx context.Context, call Invocation, arguments []string) error {
 			return err
 		}
 	}
-	return withAccounts(ctx, call, func(_ *models.DB, store *accounts.Accounts, log *audit.Log) error {
+	return withAccounts(ctx, call, func(db *models.DB, store *accounts.Accounts) error {
 		user, err := store.ByEmail(ctx, *email)
 		if err != nil {
 			return err
 		}
-		if *fromInput {
-			err = store.SetPassword(ctx, user.ID, password)
-		} else {
-			err = printReset(ctx, call.Output, store, user.ID)
-		}
-		if err == nil {
-			log.Write(ctx, audit.Entry{Address: audit.Command, Action: "user.reset", Object: audit.Object("user", user.ID)})
-		}
-		return err
+		return audited(ctx, db, "user.reset", audit.Object("user", user.ID), func() (string, error) {
+			if *fromInput {
+				return "", store.SetPassword(ctx, user.ID, password)
+			}
+			return "", printReset(ctx, call.Output, store, user.ID)
+		})
 	})
 }
 
@@ -81,25 +78,26 @@ func createInvite(ctx context.Context, call Invocation, arguments []string) erro
 	if *email == "" || *days == 0 {
 		return fmt.Errorf("%w: --email is needed, and --expires-in-days is 1 to %d", errUsage, accounts.MaxInviteDays)
 	}
-	return withAccounts(ctx, call, func(db *models.DB, store *accounts.Accounts, log *audit.Log) error {
+	return withAccounts(ctx, call, func(db *models.DB, store *accounts.Accounts) error {
 		id, err := organizationFor(ctx, db, *organization)
 		if err != nil {
 			return err
 		}
-		invite, link, err := store.Invite(ctx, accounts.Operator(), accounts.NewInvite{Email: *email, Role: *role, Days: *days, OrganizationID: id})
-		if err != nil {
-			return err
-		}
-		log.Write(ctx, audit.Entry{Address: audit.Command, OrganizationID: id, Action: "invite.create", Object: audit.Object("invite", invite.ID)})
-		_, err = fmt.Fprintln(call.Output, link)
-		return err
+		return audited(ctx, db, "invite.create", audit.Object("organization", id), func() (string, error) {
+			invite, link, err := store.Invite(ctx, accounts.Operator(), accounts.NewInvite{Email: *email, Role: *role, Days: *days, OrganizationID: id})
+			if err != nil {
+				return "", err
+			}
+			_, err = fmt.Fprintln(call.Output, link)
+			return audit.Object("invite", invite.ID), err
+		})
 	})
 }
 
 // organizationFor is the organization of a slug, or the first one.
 func organizationFor(ctx context.Context, db *models.DB, slug string) (int64, error) {
 	if slug != "" {
-		return orgs.NewFigures(db, orgs.FiguresOptions{}).OrganizationBySlug(ctx, slug)
+		return organizationBySlug(ctx, db, slug)
 	}
 	list, _, err := orgs.NewOrganizations(db, time.Now).List(ctx, 1, 1)
 	if err != nil {
@@ -112,18 +110,11 @@ func organizationFor(ctx context.Context, db *models.DB, slug string) (int64, er
 }
 
 // withAccounts runs a command on the accounts of the database, with the key by which the server signs.
-func withAccounts(ctx context.Context, call Invocation, do func(*models.DB, *accounts.Accounts, *audit.Log) error) error {
-	cfg, err := load(call)
-	if err != nil {
-		return err
-	}
-	if err := config.EnsureSecretKey(cfg); err != nil {
-		return fmt.Errorf("preparing SECRET_KEY: %w", err)
-	}
-	db, err := openMigrated(ctx, cfg)
-	if err != nil {
-		return err
-	}
-	defer db.Close()
-	return do(db, accounts.New(db, accountOptions(cfg, time.Now, nil)), audit.New(db, audit.Options{}))
+func withAccounts(ctx context.Context, call Invocation, run func(*models.DB, *accounts.Accounts) error) error {
+	return withDatabase(ctx, call, func(cfg *config.Config, db *models.DB) error {
+		if err := config.EnsureSecretKey(cfg); err != nil {
+			return fmt.Errorf("preparing SECRET_KEY: %w", err)
+		}
+		return run(db, accounts.New(db, accountOptions(cfg, time.Now, nil)))
+	})
 }

@@ -18,26 +18,19 @@ import (
 
 // administering runs a command on the accounts.
 func administering(ctx context.Context, call Invocation, run func(*config.Config, *models.DB, *accounts.Accounts) error) error {
-	cfg, err := load(call)
-	if err != nil {
-		return err
-	}
-	db, err := openMigrated(ctx, cfg)
-	if err != nil {
-		return err
-	}
-	defer db.Close()
-	options := accountOptions(cfg, time.Now, nil)
-	queue, err := jobs.New(db, jobs.Options{
-		Role: string(RoleWeb), MaxWorkers: 1, Heartbeat: cfg.JobHeartbeat, DeadAfter: cfg.JobDeadAfter, MaxAttempts: cfg.JobMaxAttempts,
-		RetryBase: cfg.JobRetryBase, Logger: slog.New(slog.DiscardHandler),
+	return withDatabase(ctx, call, func(cfg *config.Config, db *models.DB) error {
+		options := accountOptions(cfg, time.Now, nil)
+		queue, err := jobs.New(db, jobs.Options{
+			Role: string(RoleWeb), MaxWorkers: 1, Heartbeat: cfg.JobHeartbeat, DeadAfter: cfg.JobDeadAfter, MaxAttempts: cfg.JobMaxAttempts,
+			RetryBase: cfg.JobRetryBase, Logger: slog.New(slog.DiscardHandler),
+		})
+		if err != nil {
+			return fmt.Errorf("joining the job queue: %w", err)
+		}
+		recordings.RegisterWorkers(queue, nil) // jobs are only queued: a server works them
+		options.Erase = recordings.ErasingBy(queue)
+		return run(cfg, db, accounts.New(db, options))
 	})
-	if err != nil {
-		return fmt.Errorf("joining the job queue: %w", err)
-	}
-	recordings.RegisterWorkers(queue, nil) // jobs are only queued: a server works them
-	options.Erase = recordings.ErasingBy(queue)
-	return run(cfg, db, accounts.New(db, options))
 }
 
 // onUser is a command that does one thing to an account, which its --email names.

@@ -18,7 +18,7 @@ func (s *Server) joinWebhooks() {
 		PauseAfter: s.config.WebhookPauseAfter, Trial: s.config.WebhookTrial, Grace: s.config.WebhookGrace,
 		PendingAge: s.config.WebhookPendingAge, PendingMax: s.config.WebhookPendingMax, LogLife: s.config.WebhookLogLife,
 		DrainPerSecond: s.config.WebhookDrain, DispatchEvery: s.config.WebhookDispatch, SweepEvery: webhookSweep,
-		Now: s.now, Logger: s.program.Logger,
+		InternalSharing: s.config.InternalSharing, Metrics: s.metrics, Now: s.now, Logger: s.program.Logger,
 	})
 	webhooks.RegisterWorkers(s.jobs, s.webhooks)
 }

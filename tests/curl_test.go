@@ -76,9 +76,10 @@ func pagesForReaders(t *testing.T) []string {
 	return pages
 }
 
-// isExample is true of commands that a reader types while the server runs: requests, and budgets that are set beside them.
+// isExample is true of commands that a reader types while the server runs: requests, the token that they need, and budgets
+// that are set beside them.
 func isExample(commands string) bool {
-	return strings.Contains(commands, "curl") || strings.Contains(commands, "bin/server budget set")
+	return strings.Contains(commands, "curl") || strings.Contains(commands, "bin/server budget set") || strings.HasPrefix(commands, "ADMIN_TOKEN=")
 }
 
 // curlBlocks finds the fenced blocks of shell commands that are examples.

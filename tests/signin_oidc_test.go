@@ -30,10 +30,10 @@ func TestMappedRolesAreTheAssignableOnes(t *testing.T) {
 // publicHost is where browsers of these tests find the server, whose port is not known before it starts.
 const publicHost = "notes.test"
 
-// startIssuer runs the issuer of tests/clients.
-func startIssuer(t *testing.T) string {
+// startIssuer runs the issuer of tests/clients, under its own address or another that leads to it.
+func startIssuer(t *testing.T, called ...string) string {
 	t.Helper()
-	command := node(t, "clients/issuer.mjs", "http://"+publicHost+"/api/auth/oidc/callback")
+	command := node(t, append([]string{"clients/issuer.mjs", "http://" + publicHost + "/api/auth/oidc/callback"}, called...)...)
 	output, err := command.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

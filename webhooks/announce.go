@@ -1,9 +1,7 @@
 package webhooks
 
 import (
-	"bytes"
 	"crypto/rand"
-	"encoding/json"
 	"fmt"
 	"reflect"
 	"time"
@@ -88,13 +86,10 @@ func encode(event Event) ([]byte, error) {
 			return nil, fmt.Errorf("data has the unknown key %q", name)
 		}
 	}
-	var body bytes.Buffer
-	encoder := json.NewEncoder(&body)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(data); err != nil {
+	encoded, err := compact(data)
+	if err != nil {
 		return nil, fmt.Errorf("encode the data: %w", err)
 	}
-	encoded := bytes.TrimSuffix(body.Bytes(), []byte("\n"))
 	if len(encoded) > maxData {
 		return nil, fmt.Errorf("data has %d bytes, at most %d are allowed", len(encoded), maxData)
 	}

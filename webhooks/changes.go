@@ -28,7 +28,7 @@ func (s *Webhooks) Change(ctx context.Context, p auth.Principal, id int64, wish 
 		if err != nil {
 			return err
 		}
-		if present.URL != hook.URL || present.AllowHTTP != hook.AllowHTTP || present.IncludeContent != hook.IncludeContent {
+		if askedOf(present) != askedOf(hook) {
 			return problems.New(problems.Conflict, "The webhook was changed by another request at the same time; read it again.")
 		}
 		now := s.moment()
@@ -44,6 +44,16 @@ func (s *Webhooks) Change(ctx context.Context, p auth.Principal, id int64, wish 
 		return Endpoint{}, failed("change a webhook", err)
 	}
 	return view(wanted, s.Now())
+}
+
+// asked is what callers ask of an endpoint. A change writes all of it, so that it holds only for what it was made from.
+type asked struct {
+	name, url, events          string
+	allowHTTP, shared, content bool
+}
+
+func askedOf(hook models.Webhook) asked {
+	return asked{hook.Name, hook.URL, hook.Events, hook.AllowHTTP, hook.IncludeShared, hook.IncludeContent}
 }
 
 func enable(tx *gorm.DB, hook *models.Webhook, wish *bool, s *Webhooks) error {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -61,13 +62,21 @@ func (w *deliverer) Work(ctx context.Context, job *river.Job[DeliverArgs]) error
 			break
 		}
 		started := time.Now()
-		outcomes := s.sendAll(ctx, round)
+		working, stop := s.watched(ctx, round)
+		outcomes := s.sendAll(working, round)
+		if over := stop(); over {
+			break // what was sent meanwhile waits on, and is sent again if it may be
+		}
 		if ctx.Err() != nil {
 			return ctx.Err() // what was sent and not written down is sent again, with the same id
 		}
+		s.count(outcomes)
 		over, err := s.settle(ctx, round, outcomes)
 		if err != nil || over {
 			return err
+		}
+		if hung(outcomes) {
+			break // its next turn is among those that hang
 		}
 		if err := pace(ctx, round, started, s.DrainPerSecond); err != nil {
 			return err
@@ -87,14 +96,13 @@ type round struct {
 }
 
 // nextRound finds what is due. It is empty when nothing is, when the endpoint is gone, switched off or another job's, and
-// when its account is disabled.
+// when its account is disabled or may not manage it any more.
 func (s *Webhooks) nextRound(ctx context.Context, id, jobID int64) (round, error) {
 	now := s.moment()
 	r := round{jobID: jobID}
 	tx := s.db.Read.WithContext(ctx)
 	var hooks []models.Webhook
-	err := tx.Model(&models.Webhook{}).Select("webhooks.*").Joins("JOIN users ON users.id = webhooks.user_id").
-		Where("webhooks.id = ? AND webhooks.job_id = ? AND users.disabled_at IS NULL", id, jobID).Limit(1).Find(&hooks).Error
+	err := belongsTo(tx, id, jobID).Select("w.*").Limit(1).Scan(&hooks).Error
 	if err != nil {
 		return r, fmt.Errorf("find webhook %d: %w", id, err)
 	}
@@ -114,7 +122,16 @@ func (s *Webhooks) nextRound(ctx context.Context, id, jobID int64) (round, error
 	if err := query.Scan(&r.deliveries).Error; err != nil {
 		return r, fmt.Errorf("find what webhook %d is due: %w", id, err)
 	}
+	if r.deliveries, err = s.stillShared(ctx, r.hook, r.deliveries); err != nil {
+		return r, err
+	}
 	r.deliveries = oneOfEach(r.deliveries)
+	for i := range r.deliveries {
+		d := &r.deliveries[i]
+		if d.Payload, err = bodyFor(r.hook, d.Payload); err != nil {
+			return r, fmt.Errorf("write delivery %d to webhook %d: %w", d.ID, id, err)
+		}
+	}
 	if r.secrets, err = s.secretsOf(r.hook, now); err != nil {
 		s.Logger.ErrorContext(ctx, "a webhook's secret cannot be read", "webhook", id, "error", err)
 	}
@@ -178,6 +195,11 @@ type outcome struct {
 	took     time.Duration
 	// wait is what the receiver asked for.
 	wait time.Duration
+}
+
+// hung reports whether the receiver answered nothing of what it was sent at once.
+func hung(outcomes []outcome) bool {
+	return !slices.ContainsFunc(outcomes, func(o outcome) bool { return o.reason != TimedOut })
 }
 
 func (s *Webhooks) sendAll(ctx context.Context, r round) []outcome {

@@ -2,7 +2,6 @@ package webhooks
 
 import (
 	"context"
-	"encoding/json"
 	"time"
 
 	"gorm.io/gorm"
@@ -158,7 +157,8 @@ func (s *Webhooks) Replay(ctx context.Context, p auth.Principal, id, delivery in
 
 func (s *Webhooks) again(hook models.Webhook, old models.WebhookDelivery) (models.WebhookDelivery, error) {
 	again := models.WebhookDelivery{
-		WebhookID: hook.ID, EventID: newID(), EventType: old.EventType, RecordingID: old.RecordingID, Sequence: old.Sequence, Status: statusPending,
+		WebhookID: hook.ID, EventID: newID(), EventType: old.EventType, RecordingID: old.RecordingID, OwnerUserID: old.OwnerUserID,
+		Sequence: old.Sequence, Status: statusPending,
 	}
 	now := s.moment()
 	again.DueAt, again.CreatedAt = &now, now
@@ -258,26 +258,11 @@ func (s *Webhooks) replayAll(tx *gorm.DB, hook models.Webhook, rows []models.Web
 	return tx.Model(&models.WebhookDelivery{}).Where("id IN ?", ids).UpdateColumn("replayed_at", s.moment()).Error
 }
 
-// WithoutContent is the delivery's body for who may not read titles.
+// WithoutContent is the delivery's body for who may not read titles; empty if it cannot be told apart.
 func (d Delivery) WithoutContent() string {
-	var body envelope
-	data := map[string]any{}
-	var stored map[string]json.RawMessage
-	if json.Unmarshal([]byte(d.Payload), &body) != nil || json.Unmarshal(body.Data, &stored) != nil {
-		return ""
-	}
-	for name, value := range stored {
-		data[name] = value
-	}
-	withoutContent(data)
-	encoded, err := compact(data)
+	payload, err := bare(d.Payload)
 	if err != nil {
 		return ""
 	}
-	body.Data = encoded
-	whole, err := compact(body)
-	if err != nil {
-		return ""
-	}
-	return string(whole)
+	return payload
 }

@@ -66,8 +66,8 @@ func (s *Webhooks) Dispatch(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		for _, id := range due {
-			if err := s.set(ctx, tx, id); err != nil {
+		for _, endpoint := range due {
+			if err := s.set(ctx, tx, endpoint); err != nil {
 				return err
 			}
 		}
@@ -79,85 +79,40 @@ func (s *Webhooks) Dispatch(ctx context.Context) error {
 	return nil
 }
 
-// due lists endpoints with something to deliver now, to which no living job delivers.
-func (s *Webhooks) due(tx *gorm.DB) ([]int64, error) {
+// dueEndpoint has something to be delivered now. Hangs is true of one that let us wait for something that is still open.
+type dueEndpoint struct {
+	ID    int64
+	Hangs bool
+}
+
+// due lists the endpoints to which no living job delivers what is due.
+func (s *Webhooks) due(tx *gorm.DB) ([]dueEndpoint, error) {
 	now := s.moment()
-	var ids []int64
-	err := tx.Raw(`SELECT w.id FROM webhooks AS w JOIN users AS u ON u.id = w.user_id
-		WHERE u.disabled_at IS NULL AND (w.busy_until IS NULL OR w.busy_until < ?) AND (
+	var endpoints []dueEndpoint
+	err := tx.Raw(`SELECT w.id, EXISTS (SELECT 1 FROM webhook_deliveries AS d WHERE d.webhook_id = w.id AND `+open+` AND d.reason = ?) AS hangs FROM webhooks AS w JOIN users AS u ON u.id = w.user_id
+		WHERE `+mayBeTold+` AND (w.busy_until IS NULL OR w.busy_until < ?) AND (
 			(w.enabled AND EXISTS (SELECT 1 FROM webhook_deliveries AS d WHERE d.webhook_id = w.id AND `+open+` AND d.due_at <= ? AND `+unblocked+`))
 			OR (w.auto_paused AND w.trial_at <= ? AND EXISTS (SELECT 1 FROM webhook_deliveries AS d WHERE d.webhook_id = w.id AND `+open+`)))
-		ORDER BY w.id LIMIT ?`, now, now, blocking, now, startAtOnce).Scan(&ids).Error
+		ORDER BY w.id LIMIT ?`, TimedOut, managing(), now, now, blocking, now, startAtOnce).Scan(&endpoints).Error
 	if err != nil {
 		return nil, fmt.Errorf("look for what is due: %w", err)
 	}
-	return ids, nil
+	return endpoints, nil
 }
 
 // set puts the job in, and marks the endpoint as taken until it should be over.
-func (s *Webhooks) set(ctx context.Context, tx *gorm.DB, id int64) error {
-	job, err := s.Queue.Enqueue(ctx, tx, DeliverArgs{id}, &river.InsertOpts{Queue: jobs.Webhooks})
+func (s *Webhooks) set(ctx context.Context, tx *gorm.DB, endpoint dueEndpoint) error {
+	queue := jobs.Webhooks
+	if endpoint.Hangs {
+		queue = jobs.SlowWebhooks
+	}
+	job, err := s.Queue.Enqueue(ctx, tx, DeliverArgs{endpoint.ID}, &river.InsertOpts{Queue: queue})
 	if err != nil {
 		return err //nolint:wrapcheck // Enqueue says what was attempted
 	}
 	until := s.moment().Add(s.lease())
-	return tx.Model(&models.Webhook{}).Where("id = ?", id).UpdateColumns(map[string]any{"job_id": job, "busy_until": until}).Error
+	return tx.Model(&models.Webhook{}).Where("id = ?", endpoint.ID).UpdateColumns(map[string]any{"job_id": job, "busy_until": until}).Error
 }
 
 // lease is how long a job is believed to deliver without a sign of life: one round of attempts and some waiting in line.
 func (s *Webhooks) lease() time.Duration { return 2*s.Timeout + time.Minute }
-
-// sweepAtOnce is how many deliveries one statement removes.
-const sweepAtOnce = 1000
-
-// Sweep drops what has waited for too long, or is too much, and forgets what is over.
-func (s *Webhooks) Sweep(ctx context.Context) error {
-	now := s.moment()
-	err := s.db.Transaction(ctx, func(tx *gorm.DB) error {
-		return drop(tx.Where("finished_at IS NULL AND created_at < ?", now.Add(-s.PendingAge)), TooOld, now)
-	})
-	if err != nil {
-		return fmt.Errorf("drop what is too old: %w", err)
-	}
-	var full []int64
-	err = s.db.Read.WithContext(ctx).Model(&models.WebhookDelivery{}).Where("finished_at IS NULL").
-		Group("webhook_id").Having("count(*) > ?", s.PendingMax).Pluck("webhook_id", &full).Error
-	if err != nil {
-		return fmt.Errorf("look for what is too much: %w", err)
-	}
-	for _, id := range full {
-		err := s.db.Transaction(ctx, func(tx *gorm.DB) error {
-			newest := tx.Model(&models.WebhookDelivery{}).Select("id").Where("webhook_id = ? AND finished_at IS NULL", id).Order("id DESC").Offset(s.PendingMax).Limit(1)
-			return drop(tx.Where("webhook_id = ? AND finished_at IS NULL AND id <= (?)", id, newest), TooMany, now)
-		})
-		if err != nil {
-			return fmt.Errorf("drop what is too much: %w", err)
-		}
-	}
-	return s.forget(ctx, now.Add(-s.LogLife))
-}
-
-func (s *Webhooks) forget(ctx context.Context, before time.Time) error {
-	for {
-		var removed int64
-		err := s.db.Transaction(ctx, func(tx *gorm.DB) error {
-			old := tx.Model(&models.WebhookDelivery{}).Select("id").Where("finished_at < ?", before).Limit(sweepAtOnce)
-			result := tx.Where("id IN (?)", old).Delete(&models.WebhookDelivery{})
-			removed = result.RowsAffected
-			return result.Error
-		})
-		if err != nil {
-			return fmt.Errorf("forget old deliveries: %w", err)
-		}
-		if removed < sweepAtOnce {
-			return nil
-		}
-	}
-}
-
-// drop ends open deliveries that nobody will be sent.
-func drop(which *gorm.DB, reason Reason, now time.Time) error {
-	return which.Model(&models.WebhookDelivery{}).UpdateColumns(map[string]any{
-		"status": statusDropped, "reason": string(reason), "finished_at": now, "due_at": nil,
-	}).Error
-}

@@ -131,6 +131,7 @@ func (s *Webhooks) Create(ctx context.Context, p auth.Principal, wish Wish) (End
 	if wish.Scope != nil {
 		hook.Scope = *wish.Scope
 	}
+	set(&hook.Enabled, wish.Enabled)
 	if err := s.apply(ctx, p, &hook, wish); err != nil {
 		return Endpoint{}, "", err
 	}

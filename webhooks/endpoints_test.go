@@ -217,40 +217,6 @@ func TestWhoIsTold(t *testing.T) {
 	})
 }
 
-// Rule: titles follow the scope read: an endpoint that a credential without it made is sent none, and one that is sent
-// titles is pointed elsewhere by who may read them only.
-func TestContentFollowsItsScope(t *testing.T) {
-	t.Parallel()
-	r := newRig(t, sqliteURL(t), nil)
-	blind := r.principal(r.user, "webhooks")
-	v := newReceiver(t)
-	e, _, err := r.hooks.Create(t.Context(), blind, wish(v.URL, "recording.deleted"))
-	if err != nil || e.Content {
-		t.Fatalf("made %+v, %v", e, err)
-	}
-	w := wish(v.URL, "recording.deleted")
-	w.Content = new(true)
-	_, _, err = r.hooks.Create(t.Context(), blind, w)
-	expectProblem(t, "content without read", err, problems.InsufficientScope)
-	seeing, _ := r.create(nowhere)
-	for name, change := range map[string]webhooks.Wish{"moved": {URL: &v.URL}, "content": {Content: new(true)}} {
-		_, err = r.hooks.Change(t.Context(), blind, seeing.ID, change)
-		expectProblem(t, name, err, problems.InsufficientScope)
-	}
-	if _, err := r.hooks.Change(t.Context(), blind, seeing.ID, webhooks.Wish{Name: new("renamed")}); err != nil {
-		t.Errorf("it cannot be renamed: %v", err)
-	}
-	r.start()
-	r.deleted(1)
-	if got := string(v.await(t, 1)[0].body); !strings.Contains(got, `"title":null`) {
-		t.Errorf("sent %s", got)
-	}
-	d, err := r.hooks.Delivery(t.Context(), r.owner, seeing.ID, r.deliveries(seeing.ID)[0].ID)
-	if err != nil || !strings.Contains(d.Payload, "Tïtle") || strings.Contains(d.WithoutContent(), "Tïtle") || d.WithoutContent() == "" {
-		t.Errorf("shown as %q and %q, %v", d.Payload, d.WithoutContent(), err)
-	}
-}
-
 // Rule: after a rotation both secrets sign until the grace is over; then the new one alone. No secret is stored as it is.
 func TestBothSecretsSignDuringARotation(t *testing.T) {
 	t.Parallel()

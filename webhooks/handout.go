@@ -73,11 +73,15 @@ func (s *Webhooks) handOutAll(tx *gorm.DB, events []models.OutboxEvent) error {
 	if err != nil {
 		return err
 	}
+	shared, err := s.sharedWith(tx, events, endpoints)
+	if err != nil {
+		return err
+	}
 	now := s.moment()
 	var deliveries []models.WebhookDelivery
 	for _, event := range events {
 		for _, endpoint := range endpoints {
-			if !endpoint.wants(event) {
+			if !endpoint.wants(event, shared) {
 				continue
 			}
 			payload, err := payloadFor(endpoint.hook, event, *event.Sequence, refs[key{given(event.RecordingID), endpoint.hook.UserID}])
@@ -85,7 +89,7 @@ func (s *Webhooks) handOutAll(tx *gorm.DB, events []models.OutboxEvent) error {
 				return err
 			}
 			deliveries = append(deliveries, models.WebhookDelivery{
-				WebhookID: endpoint.hook.ID, EventID: event.EventID, EventType: event.Type, RecordingID: event.RecordingID,
+				WebhookID: endpoint.hook.ID, EventID: event.EventID, EventType: event.Type, RecordingID: event.RecordingID, OwnerUserID: &event.UserID,
 				Sequence: *event.Sequence, Payload: payload, Status: statusPending, DueAt: &now, CreatedAt: now,
 			})
 		}
@@ -171,14 +175,18 @@ func (s *Webhooks) endpointsFor(tx *gorm.DB, events []models.OutboxEvent) ([]end
 }
 
 // wants reports whether an endpoint is told of an event: it has asked for the type, and may know of it.
-func (e endpoint) wants(event models.OutboxEvent) bool {
+func (e endpoint) wants(event models.OutboxEvent, shared map[key]bool) bool {
 	if e.hook.OrganizationID != event.OrganizationID || !slices.Contains(e.types, Type(event.Type)) {
 		return false
 	}
 	if e.hook.Scope == ScopeOrganization {
 		return e.manage
 	}
-	return event.UserID == e.hook.UserID && !ofOrganization(Type(event.Type))
+	if ofOrganization(Type(event.Type)) {
+		return false
+	}
+	return event.UserID == e.hook.UserID ||
+		e.hook.IncludeShared && shared[key{given(event.RecordingID), e.hook.UserID}] && forShared(event)
 }
 
 // ofOrganization are events that only the organization's endpoints are told of.

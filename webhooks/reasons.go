@@ -29,6 +29,7 @@ const (
 	TooOld        Reason = "dropped_too_old"
 	TooMany       Reason = "dropped_too_many"
 	WasDisabled   Reason = "dropped_disabled"
+	ShareEnded    Reason = "dropped_share_ended"
 	noReason      Reason = ""
 	unknownReason        = "The delivery failed."
 )
@@ -57,6 +58,7 @@ func Reasons() []ReasonRow {
 		{TooOld, "It waited for longer than the server keeps deliveries waiting. It can be replayed.", false},
 		{TooMany, "More waited than the server keeps waiting; the oldest was dropped. It can be replayed.", false},
 		{WasDisabled, "The webhook was disabled while it waited. It can be replayed.", false},
+		{ShareEnded, "The recording was shared no longer with the webhook's account.", false},
 	}
 	for _, refused := range []outbound.Reason{
 		outbound.URLInvalid, outbound.SchemeRefused, outbound.HostInvalid, outbound.NameUnknown, outbound.AddressRefused,

@@ -17,6 +17,7 @@ import (
 	"github.com/stenometer/stenometer/auth"
 	"github.com/stenometer/stenometer/auth/authtest"
 	"github.com/stenometer/stenometer/jobs"
+	"github.com/stenometer/stenometer/metrics"
 	"github.com/stenometer/stenometer/models"
 	"github.com/stenometer/stenometer/models/modelstest"
 	"github.com/stenometer/stenometer/outbound"
@@ -78,7 +79,7 @@ func build(db *models.DB, logger *slog.Logger, deadAfter time.Duration, change f
 		Keys: keys, Queue: queue, Enabled: true, MaxPerUser: 10, Timeout: 2 * time.Second, PauseAfter: 10, Trial: time.Hour, Grace: time.Hour,
 		Schedule: []time.Duration{0, 50 * time.Millisecond, 50 * time.Millisecond, 50 * time.Millisecond}, Attempts: 4,
 		PendingAge: time.Hour, PendingMax: 1000, LogLife: time.Hour, DrainPerSecond: 1000,
-		DispatchEvery: 20 * time.Millisecond, SweepEvery: time.Hour, Now: time.Now, Logger: logger,
+		DispatchEvery: 20 * time.Millisecond, SweepEvery: time.Hour, Now: time.Now, Metrics: metrics.New("test"), Logger: logger,
 		Strangers: outbound.NewStrangers(outbound.StrangersOptions{Intranet: regexp.MustCompile(`^127\.0\.0\.1$`)}),
 	}
 	if change != nil {

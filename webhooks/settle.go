@@ -63,6 +63,9 @@ func (s *Webhooks) settleOne(tx *gorm.DB, hook *models.Webhook, o outcome, trial
 	if o.status != 0 {
 		columns["response_status"], columns["response_body"] = o.status, o.preview
 	}
+	if !hook.IncludeContent {
+		columns["payload"] = o.delivery.Payload // it may have been written with text that was not sent
+	}
 	if o.reason != noReason {
 		columns["reason"] = string(o.reason)
 	}
@@ -149,5 +152,5 @@ func (s *Webhooks) pauseUntilTrial(hook *models.Webhook, now time.Time) {
 // disable switches an endpoint off; what waits for it is dropped, and can be replayed.
 func disable(tx *gorm.DB, hook *models.Webhook, now time.Time) error {
 	hook.Enabled, hook.AutoPaused, hook.TrialAt = false, false, nil
-	return drop(tx.Where("webhook_id = ? AND finished_at IS NULL", hook.ID), WasDisabled, now)
+	return drop(tx.Where("webhook_id = ? AND finished_at IS NULL", hook.ID), WasDisabled, now).Error
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"gorm.io/gorm"
@@ -27,6 +28,8 @@ type Options struct {
 	// Enabled is false where the operator has switched webhooks off: events are not kept for them then.
 	Enabled    bool
 	MaxPerUser int
+	// InternalSharing lets endpoints that ask for it be told of recordings that others share with their owners.
+	InternalSharing bool
 	// Timeout bounds one attempt, its answer included.
 	Timeout time.Duration
 	// Schedule is the wait before each attempt, the last for all further ones; Attempts the most of them.
@@ -46,6 +49,7 @@ type Options struct {
 	// DispatchEvery is how often it is looked for events and for deliveries that are due, SweepEvery for what is too old.
 	DispatchEvery, SweepEvery time.Duration
 	Now                       func() time.Time
+	Metrics                   Metrics
 	Logger                    *slog.Logger
 }
 
@@ -55,6 +59,9 @@ type Webhooks struct {
 
 	db     *models.DB
 	client *http.Client
+
+	// trimmed is the event up to which the outbox was looked through.
+	trimmed atomic.Int64
 
 	cancel   context.CancelFunc
 	dispatch *resting.Recurrent

@@ -67,12 +67,12 @@ func transcribeOperation() routes.Operation {
 	}
 }
 
-func (a *API) transcribe(c echo.Context, _ auth.Principal, purse budgets.Purse, body io.Reader) error {
+func (a *API) transcribe(c echo.Context, p auth.Principal, purse budgets.Purse, body io.Reader) error {
 	boundary, err := routes.FormBoundary(c.Request())
 	if err != nil {
 		return err
 	}
-	heard, err := a.recordings.Hear(c.Request().Context(), purse, body, boundary)
+	heard, err := a.recordings.Hear(c.Request().Context(), p, purse, body, boundary)
 	if err != nil {
 		return err
 	}

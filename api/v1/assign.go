@@ -160,7 +160,7 @@ func assignSpeakersOperation() routes.Operation {
 			"With `regenerate_summary` a new summary is queued with the names; `summary_queued` is false where none can be made now: " +
 			"the recording is being processed, or says too little. The names count all the same.",
 		Answers:  routes.Answers{http.StatusOK: exampleSpeakerAssignmentResult()},
-		Refusals: []problems.Kind{problems.InvalidParameter, problems.Conflict, problems.PreconditionFailed},
+		Refusals: []problems.Kind{problems.InvalidParameter, problems.Conflict, problems.PreconditionFailed, problems.InsufficientPermission},
 	}
 }
 

@@ -20,7 +20,7 @@ func deleteAudioOperation() routes.Operation {
 		Summary: "Delete the audio of a recording", Group: routes.GroupRecordings,
 		Notes:    "The transcript and everything else stay. A recording that is being processed is a conflict, like one whose audio is gone.",
 		Answers:  routes.Answers{http.StatusOK: audioDeletionResult{true, routes.Naive(exampleTime(10, 2, 0))}},
-		Refusals: []problems.Kind{problems.Conflict},
+		Refusals: []problems.Kind{problems.Conflict, problems.InsufficientPermission},
 	}
 }
 

@@ -82,7 +82,7 @@ func patchRecordingOperation() routes.Operation {
 		Notes: "All that is asked is done, or nothing. What is not named stays; other members are ignored, " +
 			"but for `keep_audio_only`, which cannot be changed. A folder of another account is 404.",
 		Answers:  routes.Answers{http.StatusOK: exampleRecordingUpdateResult()},
-		Refusals: []problems.Kind{problems.InvalidParameter, problems.PreconditionFailed},
+		Refusals: []problems.Kind{problems.InvalidParameter, problems.PreconditionFailed, problems.InsufficientPermission},
 	}
 }
 

@@ -176,8 +176,9 @@ type confirmation struct {
 func deleteRecordingOperation() routes.Operation {
 	return routes.Operation{
 		Summary: "Delete a recording and its media", Group: routes.GroupRecordings,
-		Notes:   "For good: the transcript, texts, references and public links go with it.",
-		Answers: routes.Answers{http.StatusOK: confirmation{true, recordingDeleted}},
+		Notes:    "For good: the transcript, texts, references and public links go with it.",
+		Answers:  routes.Answers{http.StatusOK: confirmation{true, recordingDeleted}},
+		Refusals: []problems.Kind{problems.InsufficientPermission},
 	}
 }
 
@@ -213,7 +214,7 @@ func transcribeRecordingOperation() routes.Operation {
 		Summary: "Transcribe a recording again", Group: routes.GroupProcessing, Request: exampleHints(),
 		Notes:    "The present transcript is dropped at once. Every member of the body, and the body itself, may be left out.",
 		Answers:  routes.Answers{http.StatusOK: queuedTranscription{true, 118, recordings.StatusQueued, transcriptionQueued}},
-		Refusals: []problems.Kind{problems.InvalidParameter, problems.InvalidState},
+		Refusals: []problems.Kind{problems.InvalidParameter, problems.InvalidState, problems.InsufficientPermission},
 	}
 }
 

@@ -63,7 +63,7 @@ func addRefOperation() routes.Operation {
 		Summary: "Add an external reference to a recording", Group: routes.GroupReferences, Request: newExternalRef{"tracker", exampleRefFields()},
 		Notes:    "A reference of the same system, kind and ref that is there already stays as it is, and is the answer 200.",
 		Answers:  routes.Answers{http.StatusCreated: externalRefFormOf(exampleRef()), http.StatusOK: externalRefFormOf(exampleRef())},
-		Refusals: []problems.Kind{problems.InvalidParameter, problems.Conflict},
+		Refusals: []problems.Kind{problems.InvalidParameter, problems.Conflict, problems.InsufficientPermission},
 	}
 }
 
@@ -103,7 +103,7 @@ func replaceRefsOperation() routes.Operation {
 		Summary: "Replace the external references of a recording to one system", Group: routes.GroupReferences, Request: externalRefReplacement{ExternalRefs: []externalRefOfSystem{{"tracker", exampleRefFields()}}},
 		Notes:    "References that stay get new ids too. The answer has those of all systems; without the scope read those that were sent.",
 		Answers:  routes.Answers{http.StatusOK: exampleRefList()},
-		Refusals: []problems.Kind{problems.InvalidParameter, problems.Conflict, problems.PreconditionFailed},
+		Refusals: []problems.Kind{problems.InvalidParameter, problems.Conflict, problems.PreconditionFailed, problems.InsufficientPermission},
 	}
 }
 
@@ -134,7 +134,8 @@ func (a *API) replaceRefs(c echo.Context, p auth.Principal) error {
 func removeRefOperation() routes.Operation {
 	return routes.Operation{
 		Summary: "Remove an external reference from a recording", Group: routes.GroupReferences,
-		Answers: routes.Answers{http.StatusNoContent: routes.Nothing{}},
+		Answers:  routes.Answers{http.StatusNoContent: routes.Nothing{}},
+		Refusals: []problems.Kind{problems.InsufficientPermission},
 	}
 }
 

@@ -37,7 +37,7 @@ func summarizeRecordingOperation() routes.Operation {
 			"A transcript that is longer than the server gives to a model is worked through in parts; what is beyond is left out, and the " +
 			"summary ends by saying so. Every member of the body, and the body itself, may be left out.",
 		Answers:  routes.Answers{http.StatusOK: queuedTranscription{true, 119, recordings.StatusQueued, summaryQueued}},
-		Refusals: []problems.Kind{problems.InvalidParameter, problems.InvalidState, problems.Conflict, problems.ModelUnavailable},
+		Refusals: []problems.Kind{problems.InvalidParameter, problems.InvalidState, problems.Conflict, problems.ModelUnavailable, problems.InsufficientPermission},
 	}
 }
 
@@ -75,7 +75,7 @@ func regenerateTitleOperation() routes.Operation {
 		Notes: "The request waits for the model. The title replaces the present one, whoever gave that. " +
 			"The recording stands as an upload's answer shows it, with its transcript and events.",
 		Answers:  routes.Answers{http.StatusOK: exampleRegeneratedTitle()},
-		Refusals: []problems.Kind{problems.InvalidState},
+		Refusals: []problems.Kind{problems.InvalidState, problems.InsufficientPermission},
 	}
 }
 

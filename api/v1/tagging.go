@@ -50,7 +50,7 @@ func addTagsOperation() routes.Operation {
 			"not exist, and those beyond 100 on the recording, are told in `errors`, null when there are none; the others " +
 			"are added.",
 		Answers:  routes.Answers{http.StatusOK: exampleTagAdditionResult()},
-		Refusals: []problems.Kind{problems.InvalidParameter},
+		Refusals: []problems.Kind{problems.InvalidParameter, problems.InsufficientPermission},
 	}
 }
 
@@ -108,7 +108,7 @@ func replaceTagsOperation() routes.Operation {
 		Notes: "In the order given; an id named twice counts where it stands first. When tags do not exist nothing is " +
 			"changed, and the answer lists them in `tag_ids`.",
 		Answers:  routes.Answers{http.StatusOK: exampleTagReplacementResult()},
-		Refusals: []problems.Kind{problems.InvalidParameter, problems.PreconditionFailed},
+		Refusals: []problems.Kind{problems.InvalidParameter, problems.PreconditionFailed, problems.InsufficientPermission},
 	}
 }
 
@@ -141,6 +141,7 @@ func (a *API) replaceTags(c echo.Context, p auth.Principal) error {
 func removeTagOperation() routes.Operation {
 	return routes.Operation{
 		Summary: "Remove a tag from a recording", Group: routes.GroupTags, Answers: routes.Answers{http.StatusOK: confirmation{true, tagRemoved}},
+		Refusals: []problems.Kind{problems.InsufficientPermission},
 	}
 }
 

@@ -108,7 +108,7 @@ func replaceSummaryOperation() routes.Operation {
 	return routes.Operation{
 		Summary: "Replace the summary of a recording", Group: routes.GroupRecordings, Request: summaryUpdate{Summary: routes.Given(exampleSummary)},
 		Answers:  routes.Answers{http.StatusOK: summaryUpdateResult{true, new(exampleSummary)}},
-		Refusals: []problems.Kind{problems.InvalidParameter, problems.PreconditionFailed},
+		Refusals: []problems.Kind{problems.InvalidParameter, problems.PreconditionFailed, problems.InsufficientPermission},
 	}
 }
 

@@ -51,12 +51,31 @@ func BySession(t testing.TB, userID, organizationID int64) auth.Principal {
 	return let(t, finder, request)
 }
 
+// Ending is By for a story that asks again who calls, and what revokes the token.
+func Ending(t testing.TB, token auth.Token) (principal auth.Principal, end func()) {
+	t.Helper()
+	finder := NewFinder()
+	plain := finder.Mint(token)
+	request := httptest.NewRequest(http.MethodGet, "/", nil)
+	request.Header.Set("Authorization", "Bearer "+plain)
+	guard := auth.NewGuard(GuardOptions(finder, NoFigures(), limits.NewMemory(time.Now)))
+	return through(t, guard, request, guard.Lasting), func() {
+		finder.Change(plain, func(token *auth.Token) { token.Revoked = true })
+	}
+}
+
 func let(t testing.TB, finder *Finder, request *http.Request) auth.Principal {
 	t.Helper()
 	guard := auth.NewGuard(GuardOptions(finder, NoFigures(), limits.NewMemory(time.Now)))
+	return through(t, guard, request, auth.PrincipalOf)
+}
+
+// through is the principal of a request that the guard lets in.
+func through(t testing.TB, guard *auth.Guard, request *http.Request, of func(echo.Context) auth.Principal) auth.Principal {
+	t.Helper()
 	var principal auth.Principal
 	handler := guard.RequireScope(auth.Row{Method: request.Method, Path: "/"}, auth.AnyToken)(func(c echo.Context) error {
-		principal = auth.PrincipalOf(c)
+		principal = of(c)
 		return nil
 	})
 	visit := &visitor{request: request, response: echo.NewResponse(httptest.NewRecorder(), nil), values: map[string]any{}}

@@ -39,6 +39,8 @@ type operation struct {
 
 type answer struct {
 	json *schema
+	// codes are the refusals that it may be; none where the document lists none.
+	codes []string
 	// media are the types of answers that are not JSON.
 	media []string
 }
@@ -102,8 +104,9 @@ type rawOperation struct {
 }
 
 type rawResponse struct {
-	Ref     string `json:"$ref"`
-	Content map[string]json.RawMessage
+	Ref         string `json:"$ref"`
+	Description string
+	Content     map[string]json.RawMessage
 }
 
 // metricsPath is for operators, on a listener of its own, and no part of the API.
@@ -119,7 +122,7 @@ func (o *operation) readAnswers(
 		if name, ok := strings.CutPrefix(response.Ref, "#/components/responses/"); ok {
 			response, where = shared[name], []string{"components", "responses", name}
 		}
-		var known answer
+		known := answer{codes: codesIn(response.Description)}
 		for media := range response.Content {
 			if media != jsonType {
 				known.media = append(known.media, media)
@@ -217,7 +220,7 @@ func (d *Document) Check(e Exchange) error {
 		if err := known.json.check(e.Body); err != nil {
 			return fmt.Errorf("%s %s answered %d with a body that the document does not allow: %w: %.500s", e.Method, e.Path, e.Status, err, e.Body)
 		}
-		return nil
+		return known.checkCode(e)
 	}
 	for _, allowed := range known.media {
 		if media == allowed || strings.HasSuffix(allowed, "/*") && strings.HasPrefix(media, strings.TrimSuffix(allowed, "*")) {

@@ -34,6 +34,17 @@ type Letter struct {
 // Start listens until the test ends, by TLS after STARTTLS where secure says how.
 func Start(t testing.TB, secure *tls.Config) *Post {
 	t.Helper()
+	return start(t, secure, func(listener net.Listener) net.Listener { return listener })
+}
+
+// StartTLS listens until the test ends, by TLS from the first byte.
+func StartTLS(t testing.TB, secure *tls.Config) *Post {
+	t.Helper()
+	return start(t, nil, func(listener net.Listener) net.Listener { return tls.NewListener(listener, secure) })
+}
+
+func start(t testing.TB, secure *tls.Config, over func(net.Listener) net.Listener) *Post {
+	t.Helper()
 	p := &Post{}
 	p.Server = smtp.NewServer(p)
 	p.Server.TLSConfig, p.Server.Domain = secure, "post.example.org"
@@ -41,7 +52,7 @@ func Start(t testing.TB, secure *tls.Config) *Post {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.Address = listener.Addr().String()
+	p.Address, listener = listener.Addr().String(), over(listener)
 	go func() { _ = p.Server.Serve(listener) }()
 	t.Cleanup(func() { _ = p.Server.Close() })
 	return p

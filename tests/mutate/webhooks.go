@@ -22,7 +22,7 @@ func webhookMutations() []mutation {
 		hooks("everybody's webhooks are visible", "endpoints.go", `return tx.Where("user_id = ?", p.UserID())`, "return tx", "TestWhoseWebhooks"),
 		hooks("who may not manage any more is told of the organization", "handout.go", "		return e.manage\n", "		return true\n", "TestWhoIsTold"),
 		hooks("a disabled account is told", "handout.go", " AND users.disabled_at IS NULL\"", "\"", "TestWhoIsTold"),
-		hooks("a member is told of others' recordings", "handout.go", "return event.UserID == e.hook.UserID && ", "return ", "TestWhoIsTold"),
+		hooks("a member is told of others' recordings", "handout.go", "	return event.UserID == e.hook.UserID ||\n", "	return true ||\n", "TestWhoIsTold"),
 		hooks("titles are sent without the scope", "payload.go", "	if !hook.IncludeContent {\n		withoutContent(data)", "	if hook.ID < 0 {\n		withoutContent(data)", "TestContentFollows"),
 		hooks("who may not read moves a webhook", "endpoints.go", "(wish.Content != nil || moved)", "(wish.Content != nil || moved && hook.ID < 0)", "TestContentFollows"),
 		hooks("an address is not judged when it is tested", "deliveries.go", "	return hook, s.judge(ctx, hook)", "	return hook, nil", "TestAddressesAreJudged"),

@@ -53,18 +53,11 @@ type settingsUpdate struct {
 	ModelsVisible            routes.Optional[[]string] `json:"transcription_models_visible" maxItems:"100" eachMinLength:"1" eachMaxLength:"120"`
 }
 
-func exampleSettings() settingsForm {
-	return settingsForm{[]settingForm{{
-		Name: "max_file_size_mb", Meaning: "Largest file of an upload, in MiB. MAX_UPLOAD_MB bounds it.", Value: 250, Default: 500,
-		Minimum: new(1), Maximum: new(500), UpdatedAt: new(routes.Micro(exampleMoment())), UpdatedBy: new(int64(1)),
-	}}}
-}
-
 func showSettingsOperation() routes.Operation {
 	return routes.Operation{
 		Summary: "Show the settings of the instance", Group: routes.GroupAdministration,
 		Notes:   "All of them, each with its default and its bounds.",
-		Answers: routes.Answers{http.StatusOK: exampleSettings()},
+		Answers: routes.Answers{http.StatusOK: settingsForm{}},
 	}
 }
 
@@ -102,7 +95,7 @@ func setSettingsOperation() routes.Operation {
 		Request: settingsUpdate{MaxFileSizeMB: routes.Given(250), EnableFolders: routes.Given(true)},
 		Notes: "What is named holds at once, and within a second on every server that shares the database; what is not named stays. null returns " +
 			"a setting to its default. All of it is kept, or none. The answer is that of GET.",
-		Answers: routes.Answers{http.StatusOK: exampleSettings()}, Refusals: []problems.Kind{problems.InvalidParameter},
+		Answers: routes.Answers{http.StatusOK: settingsForm{}}, Refusals: []problems.Kind{problems.InvalidParameter},
 	}
 }
 

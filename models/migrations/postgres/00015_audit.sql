@@ -15,6 +15,7 @@ CREATE TABLE audit_entries (
     request_id text NOT NULL CHECK (char_length(request_id) <= 100)
 );
 CREATE INDEX audit_entries_organization ON audit_entries (organization_id, id);
+CREATE INDEX audit_entries_actor ON audit_entries (actor_id, id);
 CREATE INDEX audit_entries_at ON audit_entries (at);
 
 -- Up to when the sweep that is under way removes; NULL outside of one, and then nothing can be removed.

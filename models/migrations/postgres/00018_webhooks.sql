@@ -43,6 +43,8 @@ CREATE TABLE webhook_deliveries (
     event_id text NOT NULL CHECK (char_length(event_id) = 36),
     event_type text NOT NULL,
     recording_id bigint,
+    -- Whose thing the event is about; nothing where it is about none. No reference: see the erasure of accounts.
+    owner_user_id bigint,
     sequence bigint NOT NULL,
     payload text NOT NULL,
     status text NOT NULL CHECK (status IN ('pending', 'failed', 'success', 'permanent_failure', 'dropped')),
@@ -61,7 +63,8 @@ CREATE TABLE webhook_deliveries (
 );
 CREATE INDEX webhook_deliveries_webhook ON webhook_deliveries (webhook_id, id);
 -- An event goes to an endpoint once, however often it is handed out.
-CREATE UNIQUE INDEX webhook_deliveries_event ON webhook_deliveries (webhook_id, event_id);
+CREATE UNIQUE INDEX webhook_deliveries_event ON webhook_deliveries (event_id, webhook_id);
+CREATE INDEX webhook_deliveries_owner ON webhook_deliveries (owner_user_id);
 CREATE INDEX webhook_deliveries_due ON webhook_deliveries (webhook_id, due_at) WHERE finished_at IS NULL;
 CREATE INDEX webhook_deliveries_order ON webhook_deliveries (webhook_id, recording_id, sequence) WHERE finished_at IS NULL;
 CREATE INDEX webhook_deliveries_finished ON webhook_deliveries (finished_at) WHERE finished_at IS NOT NULL;

@@ -15,7 +15,6 @@ CREATE TABLE internal_shares (
 CREATE UNIQUE INDEX internal_shares_recording ON internal_shares (recording_id, user_id);
 CREATE INDEX internal_shares_user ON internal_shares (user_id, recording_id);
 CREATE INDEX internal_shares_granted ON internal_shares (granted_by);
-CREATE INDEX internal_shares_source ON internal_shares (source, source_id) WHERE source_id IS NOT NULL;
 
 -- What somebody who does not own a recording keeps of it for themselves. No row is in the inbox, without notes.
 CREATE TABLE recording_states (
