@@ -226,19 +226,19 @@ func (i *Integrations) update(
 	return row, nil
 }
 
-// Delete removes an integration that the caller may manage. Its recordings stay.
-func (i *Integrations) Delete(ctx context.Context, p auth.Principal, id int64) error {
+// Delete removes an integration that the caller may manage, and gives what it was. Its recordings stay.
+func (i *Integrations) Delete(ctx context.Context, p auth.Principal, id int64) (Integration, error) {
+	var row models.Integration
 	err := i.db.Transaction(ctx, func(tx *gorm.DB) error {
-		gone := mayManage(tx, p).Where("id = ?", id).Delete(&models.Integration{})
-		if gone.Error == nil && gone.RowsAffected == 0 {
-			return gorm.ErrRecordNotFound
+		if err := mayManage(tx, p).Where("id = ?", id).Take(&row).Error; err != nil {
+			return err
 		}
-		return gone.Error
+		return tx.Delete(&row).Error
 	})
 	if err != nil {
-		return unavailable("delete the integration", err)
+		return Integration{}, unavailable("delete the integration", err)
 	}
-	return nil
+	return i.shown(row), nil
 }
 
 // FindKey gives the key of an integration that is enabled and whose account is not disabled.

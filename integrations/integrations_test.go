@@ -110,13 +110,14 @@ func TestWhoMayManage(t *testing.T) {
 		}{"editor, shared": {editor, shared.ID}, "stranger, shared": {stranger, shared.ID}, "admin, an editor's": {admin, own.ID}} {
 			_, altered := r.all.Alter(ctx, try.p, try.id, integrations.Change{Enabled: &off})
 			_, _, rotated := r.all.Rotate(ctx, try.p, try.id, 0)
-			for _, err := range []error{altered, rotated, r.all.Delete(ctx, try.p, try.id)} {
+			_, deleted := r.all.Delete(ctx, try.p, try.id)
+			for _, err := range []error{altered, rotated, deleted} {
 				if !problems.Is(err, problems.NotFound) {
 					r.t.Errorf("%s: %v", name, err)
 				}
 			}
 		}
-		if err := r.all.Delete(ctx, other, shared.ID); err != nil {
+		if _, err := r.all.Delete(ctx, other, shared.ID); err != nil {
 			r.t.Error(err)
 		}
 	})

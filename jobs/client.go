@@ -23,12 +23,14 @@ import (
 
 // The queues. A job goes to Long unless its InsertOpts name Chores, which is for short jobs that must not wait
 // behind transcriptions, or Webhooks, whose jobs wait for receivers and for nothing of this machine. SlowWebhooks is for
-// receivers that have let us wait: as many of them as there are workers would keep all others waiting.
+// receivers that have let us wait: as many of them as there are workers would keep all others waiting. Imports is for jobs
+// that fetch files, for the same reason: whoever sends one slowly must not keep transcriptions waiting.
 const (
 	Long         = river.QueueDefault
 	Chores       = "chores"
 	Webhooks     = "webhooks"
 	SlowWebhooks = "webhooks_slow"
+	Imports      = "imports"
 )
 
 const (
@@ -36,6 +38,7 @@ const (
 	// webhookWorkers are so many that receivers which hang for the first time leave some to the others.
 	webhookWorkers     = 128
 	slowWebhookWorkers = 32
+	importWorkers      = 32
 )
 
 // MaxTime bounds a job whatever its worker's Timeout says; workers that say nothing get DefaultTime. River
@@ -91,7 +94,7 @@ func (j *Jobs) config(working bool) *river.Config {
 	if working && j.options.Role != "web" {
 		config.Queues = map[string]river.QueueConfig{
 			Long: {MaxWorkers: j.options.MaxWorkers}, Chores: {MaxWorkers: choreWorkers}, Webhooks: {MaxWorkers: webhookWorkers},
-			SlowWebhooks: {MaxWorkers: slowWebhookWorkers},
+			SlowWebhooks: {MaxWorkers: slowWebhookWorkers}, Imports: {MaxWorkers: importWorkers},
 		}
 	}
 	return config

@@ -23,20 +23,22 @@ type Reason string
 
 // The reasons. The list is closed: programs branch on it, and the user guide has it.
 const (
-	URLInvalid      Reason = "url_invalid"
-	SchemeRefused   Reason = "scheme_not_allowed"
-	HostInvalid     Reason = "host_invalid"
-	NameUnknown     Reason = "name_not_resolved"
-	AddressRefused  Reason = "address_not_allowed"
-	noReason        Reason = ""
-	maxStrangersURL        = 500
+	URLInvalid     Reason = "url_invalid"
+	SchemeRefused  Reason = "scheme_not_allowed"
+	HostInvalid    Reason = "host_invalid"
+	NameUnknown    Reason = "name_not_resolved"
+	AddressRefused Reason = "address_not_allowed"
+	noReason       Reason = ""
 )
+
+// MaxStrangersURL is how many characters an address may have: signed links are long. Who takes shorter ones alone says so.
+const MaxStrangersURL = 2048
 
 // Meaning is the reason's sentence, as users read it.
 func (r Reason) Meaning() string {
 	switch r {
 	case URLInvalid:
-		return fmt.Sprintf("it must be an absolute address of at most %d characters without user, password and spaces", maxStrangersURL)
+		return "it must be an absolute address without user, password and spaces, and not too long"
 	case SchemeRefused:
 		return "it must begin with https://, or with http:// where that is allowed for it"
 	case HostInvalid:
@@ -115,7 +117,7 @@ func (s *Strangers) Judge(ctx context.Context, address string, allowHTTP bool) R
 
 // parseStranger judges what can be judged without resolving anything.
 func parseStranger(address string, allowHTTP bool) (*url.URL, Reason) {
-	if utf8.RuneCountInString(address) > maxStrangersURL || strings.ContainsFunc(address, func(r rune) bool { return r <= ' ' || r == 0x7f || r == '\\' }) {
+	if utf8.RuneCountInString(address) > MaxStrangersURL || strings.ContainsFunc(address, func(r rune) bool { return r <= ' ' || r == 0x7f || r == '\\' }) {
 		return nil, URLInvalid
 	}
 	parsed, err := url.Parse(address)

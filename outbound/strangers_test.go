@@ -134,7 +134,7 @@ var forbidden = map[string]outbound.Reason{
 	"http://example.org:/":                    outbound.URLInvalid,
 	"http://example.org:70000/":               outbound.URLInvalid,
 	"":                                        outbound.SchemeRefused,
-	"http://a/" + strings.Repeat("x", 500):    outbound.URLInvalid,
+	"http://a/" + strings.Repeat("x", 2048):   outbound.URLInvalid,
 	"http://nothing.invalid/":                 outbound.NameUnknown,
 	"http://" + strings.Repeat("a", 64) + "/": outbound.HostInvalid,
 }

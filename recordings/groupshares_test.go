@@ -160,6 +160,16 @@ func TestWhenATagShares(t *testing.T) {
 		if got := r.sharedWith(id); got != "" {
 			t.Errorf("shared before it is transcribed with %q", got)
 		}
+		more := r.tag(r.owner, r.common("more"))
+		if _, err := r.recordings.AddTags(ctx, r.owner, id, []int64{more}); err != nil {
+			t.Fatal(err)
+		}
+		if got := r.sharedWith(id); got != "" {
+			t.Errorf("shared by a tag that was put on before it is transcribed with %q", got)
+		}
+		if err := r.recordings.RemoveTag(ctx, r.owner, id, more); err != nil {
+			t.Fatal(err)
+		}
 		r.start()
 		r.await(id, recordings.StatusCompleted)
 		if got := r.sharedWith(id); got != "lead+group_tag member-group_tag" {

@@ -16,6 +16,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/stenometer/stenometer/auth"
+	"github.com/stenometer/stenometer/jobs"
 	"github.com/stenometer/stenometer/models"
 	"github.com/stenometer/stenometer/outbound"
 	"github.com/stenometer/stenometer/problems"
@@ -61,6 +62,9 @@ type ImportArgs struct {
 
 // Kind names the job.
 func (ImportArgs) Kind() string { return "import_recording" }
+
+// InsertOpts keeps files that somebody sends slowly from taking the places of transcriptions.
+func (ImportArgs) InsertOpts() river.InsertOpts { return river.InsertOpts{Queue: jobs.Imports} }
 
 func (a ImportArgs) about(recordingID int64) river.JobArgs {
 	a.RecordingID = recordingID

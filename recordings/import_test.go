@@ -225,3 +225,15 @@ func TestImportTellsWhoMayRead(t *testing.T) {
 		t.Errorf("%+v, %v", accepted.Recording, err)
 	}
 }
+
+// Rule: files that are sent slowly keep no transcription waiting, however many there are.
+func TestSlowImportsKeepNoTranscriptionWaiting(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, sqliteURL(t), "", func(s *settings) { s.jobs.MaxWorkers, s.slots = 1, 4 })
+	address := serving(t, func(_ http.ResponseWriter, request *http.Request) { <-request.Context().Done() })
+	first := r.importing(recordings.ImportWish{Address: address + "/a.wav"})
+	r.importing(recordings.ImportWish{Address: address + "/b.wav"})
+	r.start()
+	r.until("they are fetched", func() bool { row, _ := r.row(first); return row.WorkToken != "" })
+	r.await(r.upload(wav(1, 1)).Recording.ID, recordings.StatusCompleted)
+}

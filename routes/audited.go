@@ -38,6 +38,15 @@ const (
 // Made tells the audit log what a request of administration has made, which its path cannot name.
 func Made(c echo.Context, noun string, id int64) { c.Set(madeKey, audit.Object(noun, id)) }
 
+// Asks is who asks, and from where, for what is noted of a row that is not administration.
+func Asks(c echo.Context) audit.Entry {
+	p := auth.PrincipalOf(c)
+	return audit.Entry{
+		ActorID: p.UserID(), TokenID: p.TokenID(), OrganizationID: p.OrganizationID(), Address: auth.ClientAddressOf(c),
+		RequestID: c.Response().Header().Get(requestIDHeader),
+	}
+}
+
 // audited is a row of administration between its guard and the log: what changes something is in the log before its
 // handler runs, what only looks afterwards, and so is whoever the guard did not let in for want of a permission.
 func (t *Table) audited(row Row, guard echo.MiddlewareFunc, final echo.HandlerFunc) echo.HandlerFunc {
@@ -76,12 +85,9 @@ func (t *Table) recorded(c echo.Context, row Row, final echo.HandlerFunc) (err e
 // entryOf is who asks for what. The administrators of the instance act on everybody's things: whose an entry is, its object
 // says then. What others name is not looked up: it may be another tenant's, who must not learn of the attempt.
 func entryOf(c echo.Context, row Row, outcome string) audit.Entry {
-	p := auth.PrincipalOf(c)
-	entry := audit.Entry{
-		ActorID: p.UserID(), TokenID: p.TokenID(), OrganizationID: p.OrganizationID(), Address: auth.ClientAddressOf(c),
-		Action: row.Action, Object: objectOf(c), Outcome: outcome, RequestID: c.Response().Header().Get(requestIDHeader),
-	}
-	if p.AdministersInstance() {
+	entry := Asks(c)
+	entry.Action, entry.Object, entry.Outcome = row.Action, objectOf(c), outcome
+	if auth.PrincipalOf(c).AdministersInstance() {
 		entry.OrganizationID = 0
 	}
 	return entry

@@ -56,7 +56,7 @@ func (t *Table) write(c echo.Context, id string, kind problems.Kind, p *problems
 	if challenge := challenge(kind, p.Fields); challenge != "" {
 		h.Set("WWW-Authenticate", challenge)
 	}
-	err := error(nil)
+	var err error
 	if page := toldAt(c, kind); page != "" {
 		err = c.Redirect(http.StatusFound, page)
 	} else {

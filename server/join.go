@@ -107,7 +107,13 @@ func (s *Server) join() error {
 		lookEvery: s.config.LimitsLook, collects: s.program.Collects,
 	}
 	recordings.RegisterWorkers(s.jobs, s.recordings)
+	s.joinRoutes(engine.Describe(), writer.Describe(), text)
+	return nil
+}
 
+// joinRoutes makes the table of routes over the parts that join has made.
+func (s *Server) joinRoutes(heard speech.Description, written llm.Description, text *llm.Adapter) {
+	logger := s.program.Logger
 	addresses := auth.NewAddresses(auth.AddressOptions{
 		TrustedProxies: s.config.TrustedProxyCount, TrustedNetworks: s.config.TrustedProxyNetworks,
 		Now: s.now, Logger: logger, Ignored: s.metrics.ForwardedIgnored,
@@ -122,7 +128,7 @@ func (s *Server) join() error {
 		Tokens:   tokenhandlers.New(s.tokens),
 		V1: v1.New(v1.Options{
 			Recordings: s.recordings, Accounts: s.accounts, Organizations: orgs.NewOrganizations(s.db, s.now), Budgets: s.budgets, Limits: guard, Addresses: addresses, PublicURL: s.config.PublicURL,
-			Engine: engine.Describe(), Text: writer.Describe(), Version: s.program.Version, Now: s.now,
+			Engine: heard, Text: written, Version: s.program.Version, Now: s.now,
 		}),
 		Admin: admin.New(s.adminOptions()),
 		OpenAI: openai.New(openai.Options{
@@ -130,12 +136,11 @@ func (s *Server) join() error {
 				Text: text, Further: s.config.TextModelsAllowed, InputChars: s.config.MaxInputChars, Tokens: s.config.ChatMaxTokens,
 			}),
 		}),
-		Webhooks: webhookhandlers.New(s.webhooks),
-		Inbound:  inbound.New(s.integrations, s.recordings, s.config.PublicURL),
+		Webhooks: webhookhandlers.New(s.webhooks, s.audit),
+		Inbound:  inbound.New(s.integrations, s.recordings, s.audit, s.config.PublicURL),
 		OpenAPI:  openapi.New(),
 		Web:      web.New(web.Options{Recordings: s.recordings, Issuer: s.config.OIDCIssuer, Mail: s.config.SMTPURL.IsSet()}),
 	})
-	return nil
 }
 
 func (s *Server) joinJobs() (err error) {

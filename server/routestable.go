@@ -63,8 +63,8 @@ func table(cfg *config.Config, callers Callers, dry bool) *routes.Table {
 		V1:       v1.New(v1.Options{}),
 		Admin:    admin.New(admin.Options{}),
 		OpenAI:   openai.New(openai.Options{}),
-		Webhooks: webhookhandlers.New(nil),
-		Inbound:  inbound.New(nil, nil, ""),
+		Webhooks: webhookhandlers.New(nil, nil),
+		Inbound:  inbound.New(nil, nil, nil, ""),
 		OpenAPI:  openapi.New(),
 		Web:      web.New(web.Options{}),
 	})

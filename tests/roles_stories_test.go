@@ -30,6 +30,10 @@ func stories(organization int64) []story {
 	shared := func(name string) any { return map[string]any{"name": name, "group_id": organization} }
 	renamed := func(name string) any { return map[string]any{"name": name + " again"} }
 	nothing := func(string) any { return nil }
+	hook := func(name string) any {
+		return map[string]any{"name": name, "url": "http://127.0.0.1:9/", "allow_http": true, "events": []string{"recording.deleted"}, "scope": "organization"}
+	}
+	sender := func(name string) any { return map[string]any{"name": name, "scope": "organization"} }
 	return []story{
 		{name: "usage of the organization", method: "GET", path: "/api/v1/usage?scope=organization", verb: auth.ManageTeamBilling, body: nothing},
 		{name: "figures of all accounts", method: "GET", path: "/api/v1/stats?scope=all", verb: auth.AdministerMembers, body: nothing, bySession: true},
@@ -39,6 +43,8 @@ func stories(organization int64) []story {
 		{name: "make a folder of the organization", method: "POST", path: "/api/v1/folders", verb: auth.Publish, body: shared},
 		{name: "change a folder of the organization", method: "PATCH", path: "/api/v1/folders/%d", verb: auth.Publish, body: renamed, made: "/api/v1/folders"},
 		{name: "delete a folder of the organization", method: "DELETE", path: "/api/v1/folders/%d", verb: auth.Publish, body: nothing, made: "/api/v1/folders"},
+		{name: "make a webhook of the organization", method: "POST", path: "/api/v1/webhooks", verb: auth.ManageIntegrations, body: hook},
+		{name: "make an integration of the organization", method: "POST", path: "/api/v1/integrations", verb: auth.ManageIntegrations, body: sender},
 		{name: "remove another's word", method: "DELETE", path: "/api/v1/vocabulary/%d", verb: auth.AcceptMemoryRule, body: nothing, made: "/api/v1/vocabulary"},
 	}
 }
@@ -59,6 +65,7 @@ func newCompany(t *testing.T) *company {
 	provider := asrtest.New(t)
 	environment := quiet(t).With(lively).With(servertest.Environment{
 		"ASR_BASE_URL": provider.ASRBaseURL(), "API_TOKEN_CHANGE_RATE_LIMIT": "0", "API_TOKEN_CREATE_RATE_LIMIT": "0", "PUBLIC_URL": "https://notes.example.org",
+		"WEBHOOK_INTRANET_HOST_ALLOWLIST": `127\.0\.0\.1`,
 	})
 	process := servertest.Start(t, environment)
 	c := &company{environment: environment, process: process, provider: provider, session: process.Client("")}
@@ -124,6 +131,46 @@ func TestStoriesAskForTheirVerbs(t *testing.T) {
 	if !strings.Contains(c.process.Logs(), "authz.unknown_role") {
 		t.Error("the log does not tell of the account whose role is none that there is")
 	}
+	c.expectIntegrations(t)
+}
+
+// expectIntegrations looks at what there is of webhooks and integrations of the organization: what those made who may, each
+// with what was done to it in the audit log; of an account's own there is nothing in it.
+func (c *company) expectIntegrations(t *testing.T) {
+	t.Helper()
+	may := 0
+	for _, role := range allRoles() {
+		if auth.RoleMay(role, auth.ManageIntegrations) {
+			may++
+		}
+	}
+	own := map[string]any{"name": "own", "url": "http://127.0.0.1:9/", "allow_http": true, "events": []string{"recording.deleted"}}
+	if answer := c.boss.Send(http.MethodPost, "/api/v1/webhooks", own); answer.Status != http.StatusCreated {
+		t.Errorf("a webhook of one's own: %v", answer)
+	}
+	db := modelsql.Open(t, c.environment)
+	for noun, rotate := range map[string]string{"webhook": "rotate-secret", "integration": "rotate"} {
+		var made int
+		var id int64
+		if err := db.QueryRowContext(t.Context(), "SELECT count(*), max(id) FROM "+noun+"s WHERE scope = 'organization'").Scan(&made, &id); err != nil || made != may {
+			t.Fatalf("%d of %ss of the organization were made, %v, want %d", made, noun, err, may)
+		}
+		one := at("/api/v1/"+noun+"s/%d", id)
+		for _, answer := range []servertest.Answer{
+			c.boss.Send(http.MethodPatch, one, map[string]any{"name": "renamed"}), c.boss.Send(http.MethodPost, one+"/"+rotate, map[string]any{}), c.boss.Send(http.MethodDelete, one, nil),
+		} {
+			if answer.Status >= 300 {
+				t.Errorf("%s: %v", one, answer)
+			}
+		}
+		var said string
+		err := db.QueryRowContext(t.Context(), `SELECT group_concat(action || ' ' || n, ', ') FROM (SELECT action, count(*) AS n FROM audit_entries
+			WHERE object LIKE ? || ' %' AND actor_id > 0 AND organization_id = ? AND address <> '' AND request_id <> '' AND outcome = 'done' GROUP BY action ORDER BY action)`,
+			noun, c.organization).Scan(&said)
+		if want := fmt.Sprintf("%[1]s.alter 1, %[1]s.create %[2]d, %[1]s.delete 1, %[1]s.rotate 1", noun, may); err != nil || said != want {
+			t.Errorf("the audit log tells %q, %v, want %q", said, err, want)
+		}
+	}
 }
 
 // Rule (H-046): a viewer, by session and by a token of its own, gets 403 insufficient_permission on every row of the live
@@ -147,6 +194,16 @@ func TestAViewerOpensNothingThatTakesAVerb(t *testing.T) {
 			answer := client.Send(row.Method, nouns.Replace(row.Path), acceptable)
 			if answer.Status != http.StatusForbidden || answer.Code() != "insufficient_permission" {
 				t.Errorf("the %s of a viewer: %s %s: %v", by, row.Method, row.Path, answer)
+			}
+		}
+	}
+	for by, client := range map[string]*servertest.Client{"session": c.session, "token": token} {
+		for _, story := range stories(c.organization) {
+			if story.verb != auth.ManageIntegrations {
+				continue
+			}
+			if answer := client.Send(story.method, story.path, story.body("theirs")); answer.Status != http.StatusForbidden || answer.Code() != "insufficient_permission" {
+				t.Errorf("the %s of a viewer: %s: %v", by, story.name, answer)
 			}
 		}
 	}

@@ -54,10 +54,10 @@ func TestAttemptsGoOnAfterAKill(t *testing.T) {
 		v.answers(http.StatusServiceUnavailable)
 		r := newRig(t, url, nil)
 		e, _ := r.create(v.URL)
-		killSoon(t, url)
+		killAfter(t, url, func() { v.await(t, 20) })
 		var tried []models.WebhookDelivery
-		if err := r.db.Read.Where("attempts > 0").Find(&tried).Error; err != nil || len(tried) == 0 {
-			t.Fatalf("%d were tried, %v", len(tried), err)
+		if err := r.db.Read.Where("attempts > 0 AND finished_at IS NULL").Find(&tried).Error; err != nil || len(tried) == 0 {
+			t.Fatalf("%d were tried and are open, %v", len(tried), err)
 		}
 		v.answers(http.StatusOK)
 		before := len(v.received())

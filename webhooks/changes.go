@@ -68,19 +68,19 @@ func enable(tx *gorm.DB, hook *models.Webhook, wish *bool, s *Webhooks) error {
 	return nil
 }
 
-// Delete removes an endpoint with its deliveries.
-func (s *Webhooks) Delete(ctx context.Context, p auth.Principal, id int64) error {
-	err := s.db.Transaction(ctx, func(tx *gorm.DB) error {
-		hook, err := manageable(tx, p, id)
-		if err != nil {
+// Delete removes an endpoint with its deliveries, and gives what it was.
+func (s *Webhooks) Delete(ctx context.Context, p auth.Principal, id int64) (Endpoint, error) {
+	var hook models.Webhook
+	err := s.db.Transaction(ctx, func(tx *gorm.DB) (err error) {
+		if hook, err = manageable(tx, p, id); err != nil {
 			return err
 		}
 		return tx.Delete(&hook).Error
 	})
 	if err != nil {
-		return failed("delete a webhook", err)
+		return Endpoint{}, failed("delete a webhook", err)
 	}
-	return nil
+	return view(hook, s.Now())
 }
 
 // manageable locks an endpoint that the caller may change: who made one for the organization and may manage those no

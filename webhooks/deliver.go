@@ -254,7 +254,7 @@ func (s *Webhooks) send(ctx context.Context, r round, d models.WebhookDelivery) 
 }
 
 // credentials are texts that a receiver may send back by mistake, of ours or of others.
-var credentials = regexp.MustCompile(`stn_[A-Za-z0-9]+|whsec_[A-Za-z0-9+/=]+|(?i:bearer|basic)\s+[A-Za-z0-9._~+/=-]{8,}|[0-9a-f]{64}|v1[,=][A-Za-z0-9+/=]{43,}`)
+var credentials = regexp.MustCompile(`stn(?:hook)?_[A-Za-z0-9]+|whsec_[A-Za-z0-9+/=]+|(?i:bearer|basic)\s+[A-Za-z0-9._~+/=-]{8,}|[0-9a-f]{64}|v1[,=][A-Za-z0-9+/=]{43,}`)
 
 // preview is the beginning of an answer as its owner may see it: plain text without signatures and credentials.
 func preview(answer []byte, sent http.Header) string {

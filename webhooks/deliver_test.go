@@ -112,7 +112,7 @@ func TestAttemptsAreBounded(t *testing.T) {
 			if d := r.deliveries(e.ID)[0]; d.Status != "permanent_failure" || d.Attempts != want.attempts || d.Reason != want.reason || len(v.received()) != want.attempts {
 				t.Errorf("%d: %+v after %d calls, want %+v", status, d, len(v.received()), want)
 			}
-			if err := r.hooks.Delete(t.Context(), r.owner, e.ID); err != nil {
+			if _, err := r.hooks.Delete(t.Context(), r.owner, e.ID); err != nil {
 				t.Fatal(err)
 			}
 		}

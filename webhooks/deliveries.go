@@ -54,10 +54,20 @@ func deliveryOf(row models.WebhookDelivery) Delivery {
 	return d
 }
 
+// told finds an endpoint whose deliveries the caller may see. Those of one for the organization tell of others' recordings:
+// who made it and may not manage those any more sees the endpoint alone.
+func told(tx *gorm.DB, p auth.Principal, id int64) (models.Webhook, error) {
+	hook, err := find(tx, p, id)
+	if err == nil && hook.Scope == ScopeOrganization {
+		err = p.Permit(auth.ManageIntegrations)
+	}
+	return hook, err
+}
+
 // Deliveries lists an endpoint's, newest first, those before an id where one is given.
 func (s *Webhooks) Deliveries(ctx context.Context, p auth.Principal, id int64, limit int, before int64) ([]Delivery, error) {
 	tx := s.db.Read.WithContext(ctx)
-	hook, err := find(tx, p, id)
+	hook, err := told(tx, p, id)
 	if err != nil {
 		return nil, failed("list deliveries", err)
 	}
@@ -79,7 +89,7 @@ func (s *Webhooks) Deliveries(ctx context.Context, p auth.Principal, id int64, l
 // Delivery gives one with its body.
 func (s *Webhooks) Delivery(ctx context.Context, p auth.Principal, id, delivery int64) (Delivery, error) {
 	tx := s.db.Read.WithContext(ctx)
-	hook, err := find(tx, p, id)
+	hook, err := told(tx, p, id)
 	if err != nil {
 		return Delivery{}, failed("find a delivery", err)
 	}
@@ -103,14 +113,9 @@ func deliveryIn(tx *gorm.DB, hook, id int64) (models.WebhookDelivery, error) {
 
 // reachable finds an endpoint that can be sent something now or, when it is paused, later.
 func (s *Webhooks) reachable(ctx context.Context, p auth.Principal, id int64, paused bool) (models.Webhook, error) {
-	hook, err := find(s.db.Read.WithContext(ctx), p, id)
+	hook, err := told(s.db.Read.WithContext(ctx), p, id)
 	if err != nil {
 		return hook, failed("find a webhook", err)
-	}
-	if hook.Scope == ScopeOrganization {
-		if err := p.Permit(auth.ManageIntegrations); err != nil {
-			return hook, err
-		}
 	}
 	if !hook.Enabled && !(paused && hook.AutoPaused) {
 		return hook, problems.New(problems.Conflict, "The webhook is disabled: enable it first.")

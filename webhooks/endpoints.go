@@ -14,6 +14,7 @@ import (
 
 	"github.com/stenometer/stenometer/auth"
 	"github.com/stenometer/stenometer/models"
+	"github.com/stenometer/stenometer/outbound"
 	"github.com/stenometer/stenometer/problems"
 )
 
@@ -23,8 +24,11 @@ const (
 	ScopeOrganization = "organization"
 )
 
-// MaxName is how many characters of a name are kept.
-const MaxName = 100
+// MaxName is how many characters of a name are kept, MaxURL how many an address may have.
+const (
+	MaxName = 100
+	MaxURL  = 500
+)
 
 // Endpoint is a webhook as its owner sees it, without its secret.
 type Endpoint struct {
@@ -275,6 +279,10 @@ func (s *Webhooks) address(ctx context.Context, hook *models.Webhook, wish Wish)
 	if wish.URL != nil {
 		if address := strings.TrimSpace(*wish.URL); address != "" {
 			hook.URL = address
+		}
+		if utf8.RuneCountInString(hook.URL) > MaxURL {
+			return problems.New(problems.InvalidParameter, "url must be at most %d characters.", MaxURL).
+				With("field", "url").With("max_length", MaxURL).With("reason", string(outbound.URLInvalid))
 		}
 	}
 	set(&hook.AllowHTTP, wish.AllowHTTP)

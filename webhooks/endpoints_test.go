@@ -70,6 +70,7 @@ func TestWishesAreJudged(t *testing.T) {
 		"url is required":         func(w *webhooks.Wish) { w.URL = nil },
 		"url is not accepted":     func(w *webhooks.Wish) { w.URL = new("http://10.0.0.1/") },
 		"url is not accepted: it": func(w *webhooks.Wish) { w.AllowHTTP = nil },
+		"url must be at most 500": func(w *webhooks.Wish) { w.URL = new(nowhere + strings.Repeat("é", 480)) },
 		"events is required":      func(w *webhooks.Wish) { w.Events = nil },
 		"events must name":        func(w *webhooks.Wish) { w.Events = []string{} },
 		"events holds":            func(w *webhooks.Wish) { w.Events = []string{"recording.vanished"} },
@@ -153,8 +154,13 @@ func TestWhoseWebhooksAreWhose(t *testing.T) {
 				return err
 			},
 			"rotated": func() error { _, _, err := r.hooks.Rotate(t.Context(), demoted, shared.ID); return err },
-			"deleted": func() error { return r.hooks.Delete(t.Context(), demoted, shared.ID) },
+			"deleted": func() error { _, err := r.hooks.Delete(t.Context(), demoted, shared.ID); return err },
 			"tested":  func() error { _, err := r.hooks.Test(t.Context(), demoted, shared.ID); return err },
+			"listed": func() error {
+				_, err := r.hooks.Deliveries(t.Context(), demoted, shared.ID, webhooks.MaxDeliveries, 0)
+				return err
+			},
+			"read": func() error { _, err := r.hooks.Delivery(t.Context(), demoted, shared.ID, 1); return err },
 		} {
 			expectProblem(t, name+" by a viewer", attempt(), problems.InsufficientPermission)
 		}
@@ -299,14 +305,14 @@ func TestAnswersAreKeptBoundedAndClean(t *testing.T) {
 	v := newReceiver(t)
 	v.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
 		_ = q.Header.Write(w)
-		_, _ = w.Write([]byte("Authorization: Bearer abcdefgh12345678 stn_abc123 whsec_AAAA= \x00\xff" + strings.Repeat("x", 100_000)))
+		_, _ = w.Write([]byte("Authorization: Bearer abcdefgh12345678 stn_abc123 stnhook_ABC123 whsec_AAAA= \x00\xff" + strings.Repeat("x", 100_000)))
 	})
 	e, secret := r.create(v.URL)
 	r.start()
 	r.deleted(1)
 	until(t, "it is delivered", func() bool { d := r.deliveries(e.ID); return len(d) > 0 && d[0].Status == "success" })
 	shown := *r.deliveries(e.ID)[0].ResponseBody
-	for _, wrong := range []string{"sha256=", "abcdefgh12345678", "stn_abc123", "whsec_AAAA", secret, "\x00", "\xff"} {
+	for _, wrong := range []string{"sha256=", "abcdefgh12345678", "stn_abc123", "ABC123", "whsec_AAAA", secret, "\x00", "\xff"} {
 		if rest := strings.ReplaceAll(shown, "sha256=[removed]", ""); strings.Contains(rest, wrong) {
 			t.Errorf("the kept answer has %q: %s", wrong, shown[:400])
 		}

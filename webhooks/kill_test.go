@@ -111,6 +111,12 @@ func TestNothingIsLostByAKill(t *testing.T) {
 // killSoon runs such a process and kills it a random while after it has begun.
 func killSoon(t *testing.T, url string) {
 	t.Helper()
+	killAfter(t, url, func() { <-time.After(50*time.Millisecond + rand.N(300*time.Millisecond)) })
+}
+
+// killAfter runs such a process until wait returns.
+func killAfter(t *testing.T, url string, wait func()) {
+	t.Helper()
 	process := exec.CommandContext(t.Context(), os.Args[0])
 	process.Env, process.Stderr = append(os.Environ(), childURL+"="+url), t.Output()
 	output, err := process.StdoutPipe()
@@ -124,7 +130,7 @@ func killSoon(t *testing.T, url string) {
 	if err != nil || !strings.HasPrefix(line, "working") {
 		t.Errorf("the other process said %q, %v", line, err)
 	}
-	<-time.After(50*time.Millisecond + rand.N(300*time.Millisecond))
+	wait()
 	if err := process.Process.Kill(); err != nil {
 		t.Error(err)
 	}

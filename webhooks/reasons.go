@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"io"
 	"net"
 	"net/http"
 	"syscall"
@@ -102,7 +103,7 @@ func reasonOfError(err error) Reason {
 		return TimedOut
 	case errors.As(err, &certificate), errors.As(err, &record), errors.As(err, &alert):
 		return Untrusted
-	case errors.As(err, &connection), errors.Is(err, syscall.ECONNRESET), errors.Is(err, net.ErrClosed):
+	case errors.As(err, &connection), errors.Is(err, syscall.ECONNRESET), errors.Is(err, net.ErrClosed), errors.Is(err, io.EOF):
 		return Unreachable
 	}
 	return NotHTTP
@@ -121,6 +122,8 @@ func reasonOfStatus(status int) Reason {
 		return ServerError
 	case status >= http.StatusBadRequest:
 		return ClientError
+	case status < http.StatusOK:
+		return NotHTTP // no status that there is
 	}
 	return Redirected
 }

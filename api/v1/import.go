@@ -12,7 +12,7 @@ import (
 )
 
 type importForm struct {
-	URL           string  `json:"url" required:"true" maxLength:"500" description:"Where the file is, by https or http. It is called without a credential, and sends nobody on to another."`
+	URL           string  `json:"url" required:"true" maxLength:"2048" description:"Where the file is, by https or http. It is called without a credential, and sends nobody on to another."`
 	Title         string  `json:"title,omitempty" maxLength:"200"`
 	Notes         *string `json:"notes,omitempty" maxLength:"1048576"`
 	Participants  *string `json:"participants,omitempty" maxLength:"500"`

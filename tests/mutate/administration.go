@@ -43,6 +43,7 @@ func administrationMutations() []mutation {
 		{"the audit log is removed", "models/migrations/sqlite/00015_audit.sql", "WHEN NOT coalesce(OLD.at < (SELECT removes_before FROM audit_sweeps), 0)", "WHEN OLD.id < 0", "TestEntriesStand", []string{"./audit"}},
 		door("an administrator is not audited", "	if err != nil {\n		return err //nolint:wrapcheck // it is a problem that says so", "	if err != nil && id != 0 {\n		return err //nolint:wrapcheck // it is a problem that says so", "TestWhatCannotBeAuditedIsNotDone"),
 		door("who is not let in is not audited", "problems.Of(err).Kind.Status() == http.StatusForbidden", "problems.Of(err).Kind.Status() == http.StatusTeapot", "TestRefusalsAreAudited"),
+		{"a command is not audited", "server/orgcommands.go", "	id, err := log.Begin(ctx, audit.Entry{Address: audit.Command, Action: action, Object: object})\n	if err != nil {\n		return err\n	}\n", "	id, err := int64(0), error(nil)\n", "TestAdministrationByHTTPAndByCommand", []string{"./tests"}},
 		door("a stranger's text is audited", "err == nil && id > 0", "err == nil || id == 0", "TestAdministrationIsAudited"),
 	}
 }

@@ -9,8 +9,8 @@ const walk = "TestEveryGuardBitesOnEveryRoute"
 func mutations() []mutation {
 	return slices.Concat(
 		guardMutations(), figureMutations(), stackMutations(), storyMutations(), promiseMutations(), providerMutations(), moneyMutations(),
-		sharingMutations(), roleMutations(), administrationMutations(), signInMutations(), groupMutations(), disablingMutations(), settingMutations(),
-		streamMutations(), inquiryMutations(), openAIMutations(), inboundMutations(), webhookMutations(),
+		sharingMutations(), roleMutations(), administrationMutations(), signInMutations(), pageMutations(), groupMutations(), disablingMutations(), settingMutations(),
+		streamMutations(), inquiryMutations(), openAIMutations(), inboundMutations(), webhookMutations(), toldMutations(),
 	)
 }
 

@@ -25,7 +25,7 @@ func signInMutations() []mutation {
 		story("an address that the issuer denies is believed", "identities.go", " || who.EmailDenied {", " {", "TestWhoIsNotAdmitted"),
 		story("who has no mapped role keeps verbs", "identities.go", "		return auth.RoleViewer\n", "		return auth.DefaultRole\n", "TestClaimsGovernTheRole"),
 		story("a claim demotes the last administrator", "identities.go", "		if problems.Is(last, problems.Conflict) {\n", "		if last = nil; last != nil {\n", "TestAClaimLeavesAnAdministrator"),
-		story("a role by claim leaves sessions open", "identities.go", `"role": role, "session_epoch": gorm.Expr("session_epoch + 1"),`, `"role": role,`, "TestClaimsGovernTheRole"),
+		story("a role by claim leaves sessions open", "identities.go", `"role": role, "instance_admin": row.InstanceAdmin, "session_epoch": gorm.Expr("session_epoch + 1"),`, `"role": role, "instance_admin": row.InstanceAdmin,`, "TestClaimsGovernTheRole"),
 		story("an identity is linked to a second account", "identities.go", "		if owner.ID != 0 && owner.ID != userID {\n", "		if owner.ID != 0 && owner.ID == userID {\n", "TestAnAddressIsNoIdentity"),
 		story("who was demoted has invited", "invites.go", "!administers(by) || !auth.RoleWithin(invite.Role, by.Role)", "by.ID == 0", "TestAnInviteIsNeverAboveItsInviter"),
 		story("an invite is accepted twice", "invites.go", `tx.Where("token_hash = ? AND accepted_at IS NULL AND expires_at > ?", hashOf(token), a.now())`, `tx.Where("token_hash = ? AND expires_at > ?", hashOf(token), a.now())`, "TestAnInviteMakesOneAccount"),

@@ -23,7 +23,7 @@ type deliveryForm struct {
 	Status              string   `json:"status" enum:"pending,failed,success,permanent_failure,dropped" description:"failed will be tried again; dropped was never delivered and can be replayed."`
 	Reason              *string  `json:"reason" description:"Of the last failure, or of its being dropped: one of the table in the user guide."`
 	ResponseStatus      *int     `json:"response_status"`
-	ResponseBodyPreview *string  `json:"response_body_preview" description:"At most 2000 characters, without signatures and credentials."`
+	ResponseBodyPreview *string  `json:"response_body_preview" description:"At most 2000 characters, without signatures and credentials. Without the scope read: null."`
 	ErrorMessage        *string  `json:"error_message" description:"The reason as a sentence."`
 	DurationSeconds     *float64 `json:"duration_seconds" description:"Of the last attempt."`
 	NextRetryAt         *string  `json:"next_retry_at"`
@@ -33,12 +33,16 @@ type deliveryForm struct {
 	ReplayedAt          *string  `json:"replayed_at"`
 }
 
-func deliveryFormOf(d webhooks.Delivery) deliveryForm {
+// deliveryFormOf shows an answer to who may read titles only: receivers send back what they were sent.
+func deliveryFormOf(d webhooks.Delivery, mayRead bool) deliveryForm {
 	form := deliveryForm{
 		ID: d.ID, WebhookID: d.WebhookID, EventID: d.EventID, EventType: d.EventType, Sequence: d.Sequence, AttemptCount: d.Attempts, Status: d.Status,
-		ResponseStatus: d.ResponseStatus, ResponseBodyPreview: d.ResponseBody, NextRetryAt: routes.NaiveOrNull(d.NextRetryAt),
+		ResponseStatus: d.ResponseStatus, NextRetryAt: routes.NaiveOrNull(d.NextRetryAt),
 		CreatedAt: routes.Naive(d.CreatedAt), DeliveredAt: routes.NaiveOrNull(d.DeliveredAt), FinishedAt: routes.NaiveOrNull(d.FinishedAt),
 		ReplayedAt: routes.NaiveOrNull(d.ReplayedAt),
+	}
+	if mayRead {
+		form.ResponseBodyPreview = d.ResponseBody
 	}
 	if d.Reason != "" {
 		form.Reason, form.ErrorMessage = new(string(d.Reason)), new(d.Reason.Meaning())
@@ -70,7 +74,7 @@ func deliveriesOperation() routes.Operation {
 	return routes.Operation{
 		Summary: "List the deliveries of a webhook", Group: routes.GroupWebhooks, Notes: "Newest first.",
 		Request: deliveryQuery{}, Answers: routes.Answers{http.StatusOK: deliveryList{[]deliveryForm{exampleDelivery()}, webhooks.DefaultDeliveries}},
-		Refusals: []problems.Kind{problems.InvalidParameter},
+		Refusals: []problems.Kind{problems.InvalidParameter, problems.InsufficientPermission},
 	}
 }
 
@@ -92,7 +96,7 @@ func (h *Handlers) deliveries(c echo.Context, p auth.Principal) error {
 	}
 	answer := deliveryList{Deliveries: []deliveryForm{}, Limit: limit}
 	for _, d := range found {
-		answer.Deliveries = append(answer.Deliveries, deliveryFormOf(d))
+		answer.Deliveries = append(answer.Deliveries, deliveryFormOf(d, p.MayRead()))
 	}
 	return c.JSON(http.StatusOK, answer)
 }
@@ -109,7 +113,8 @@ func limitOf(text string) int {
 func deliveryOperation() routes.Operation {
 	return routes.Operation{
 		Summary: "Show a delivery with its body", Group: routes.GroupWebhooks,
-		Answers: routes.Answers{http.StatusOK: deliveryDetail{exampleDelivery(), examplePayload}},
+		Answers:  routes.Answers{http.StatusOK: deliveryDetail{exampleDelivery(), examplePayload}},
+		Refusals: []problems.Kind{problems.InsufficientPermission},
 	}
 }
 
@@ -126,7 +131,7 @@ func (h *Handlers) delivery(c echo.Context, p auth.Principal) error {
 	if !p.MayRead() {
 		payload = d.WithoutContent()
 	}
-	return c.JSON(http.StatusOK, deliveryDetail{deliveryFormOf(d), payload})
+	return c.JSON(http.StatusOK, deliveryDetail{deliveryFormOf(d, p.MayRead()), payload})
 }
 
 func both(c echo.Context) (webhook, delivery int64, err error) {
@@ -140,7 +145,7 @@ func both(c echo.Context) (webhook, delivery int64, err error) {
 func testOperation() routes.Operation {
 	return routes.Operation{
 		Summary: "Send a test event", Group: routes.GroupWebhooks, Notes: "It is sent whatever the webhook subscribes to. Its deliveries tell what came of it.",
-		Answers: routes.Answers{http.StatusAccepted: exampleDelivery()}, Refusals: []problems.Kind{problems.Conflict, problems.InvalidParameter},
+		Answers: routes.Answers{http.StatusAccepted: exampleDelivery()}, Refusals: []problems.Kind{problems.Conflict, problems.InvalidParameter, problems.InsufficientPermission},
 	}
 }
 
@@ -153,13 +158,13 @@ func (h *Handlers) test(c echo.Context, p auth.Principal) error {
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusAccepted, deliveryFormOf(d))
+	return c.JSON(http.StatusAccepted, deliveryFormOf(d, p.MayRead()))
 }
 
 func replayOperation() routes.Operation {
 	return routes.Operation{
 		Summary: "Replay a delivery", Group: routes.GroupWebhooks, Notes: "It is sent as an event of its own, whose `replayed_from` is the old one's id.",
-		Answers: routes.Answers{http.StatusAccepted: exampleDelivery()}, Refusals: []problems.Kind{problems.Conflict, problems.InvalidParameter},
+		Answers: routes.Answers{http.StatusAccepted: exampleDelivery()}, Refusals: []problems.Kind{problems.Conflict, problems.InvalidParameter, problems.InsufficientPermission},
 	}
 }
 
@@ -172,7 +177,7 @@ func (h *Handlers) replay(c echo.Context, p auth.Principal) error {
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusAccepted, deliveryFormOf(d))
+	return c.JSON(http.StatusAccepted, deliveryFormOf(d, p.MayRead()))
 }
 
 type replayResult struct {
@@ -184,7 +189,7 @@ func replayFailedOperation() routes.Operation {
 	return routes.Operation{
 		Summary: "Replay all that was not delivered", Group: routes.GroupWebhooks,
 		Notes:   "Deliveries that were given up or dropped, and were not replayed since, oldest first.",
-		Answers: routes.Answers{http.StatusAccepted: replayResult{3, 0}}, Refusals: []problems.Kind{problems.Conflict, problems.InvalidParameter},
+		Answers: routes.Answers{http.StatusAccepted: replayResult{3, 0}}, Refusals: []problems.Kind{problems.Conflict, problems.InvalidParameter, problems.InsufficientPermission},
 	}
 }
 

@@ -36,5 +36,5 @@ func exampleDelivery() deliveryForm {
 		ID: 12, WebhookID: 2, EventID: "3f2b8c1e-5a4d-4e6f-8b7a-9c0d1e2f3a4b", EventType: string(webhooks.RecordingDeleted), Sequence: 4,
 		Attempts: 1, Status: "success", ResponseStatus: &status, ResponseBody: new(""), Duration: &took,
 		CreatedAt: created, DeliveredAt: &delivered, FinishedAt: &delivered,
-	})
+	}, true)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/stenometer/stenometer/audit"
 	"github.com/stenometer/stenometer/auth"
 	"github.com/stenometer/stenometer/problems"
 	"github.com/stenometer/stenometer/routes"
@@ -20,10 +21,23 @@ const (
 )
 
 // Handlers answers the routes of webhooks.
-type Handlers struct{ webhooks *webhooks.Webhooks }
+type Handlers struct {
+	webhooks *webhooks.Webhooks
+	audit    *audit.Log
+}
 
-// New makes the handlers.
-func New(store *webhooks.Webhooks) *Handlers { return &Handlers{webhooks: store} }
+// New makes the handlers. What is done to webhooks of an organization is in the audit log.
+func New(store *webhooks.Webhooks, log *audit.Log) *Handlers { return &Handlers{store, log} }
+
+// note writes what was done to a webhook into the audit log, where it is the organization's.
+func (h *Handlers) note(c echo.Context, action string, e webhooks.Endpoint) {
+	if e.Scope != webhooks.ScopeOrganization {
+		return
+	}
+	entry := routes.Asks(c)
+	entry.Action, entry.Object = action, audit.Object(noun, e.ID)
+	h.audit.Write(c.Request().Context(), entry)
+}
 
 // Declare lists the routes.
 func (h *Handlers) Declare(t *routes.Table) {
@@ -139,6 +153,7 @@ func (h *Handlers) create(c echo.Context, p auth.Principal) error {
 	if err != nil {
 		return err
 	}
+	h.note(c, "webhook.create", e)
 	return showOnce(c, http.StatusCreated, e, secret)
 }
 
@@ -186,6 +201,7 @@ func (h *Handlers) change(c echo.Context, p auth.Principal) error {
 	if err != nil {
 		return err
 	}
+	h.note(c, "webhook.alter", e)
 	return c.JSON(http.StatusOK, formOf(e, ""))
 }
 
@@ -201,9 +217,11 @@ func (h *Handlers) remove(c echo.Context, p auth.Principal) error {
 	if err != nil {
 		return err
 	}
-	if err := h.webhooks.Delete(c.Request().Context(), p, id); err != nil {
+	e, err := h.webhooks.Delete(c.Request().Context(), p, id)
+	if err != nil {
 		return err
 	}
+	h.note(c, "webhook.delete", e)
 	return c.NoContent(http.StatusNoContent)
 }
 
@@ -224,6 +242,7 @@ func (h *Handlers) rotate(c echo.Context, p auth.Principal) error {
 	if err != nil {
 		return err
 	}
+	h.note(c, "webhook.rotate", e)
 	return showOnce(c, http.StatusOK, e, secret)
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"gorm.io/gorm"
 
+	"github.com/stenometer/stenometer/audit"
 	"github.com/stenometer/stenometer/auth"
 	"github.com/stenometer/stenometer/auth/authtest"
 	"github.com/stenometer/stenometer/jobs"
@@ -65,7 +66,7 @@ func newServer(t *testing.T) *server {
 		Guard:   auth.NewGuard(authtest.GuardOptions(s.finder, authtest.NoFigures(), limits.NewMemory(time.Now))),
 		Metrics: requests{}, Logger: logger, Now: time.Now,
 	})
-	handlers.New(store).Declare(table)
+	handlers.New(store, audit.New(s.db, audit.Options{})).Declare(table)
 	s.handler = table.Handler()
 	return s
 }
@@ -210,7 +211,7 @@ func TestRefusalsOfWebhooks(t *testing.T) {
 	}
 }
 
-// Rule: a token without the scope read sees no titles in what was delivered.
+// Rule: a token without the scope read sees no titles in what was delivered, nor what a receiver sent back.
 func TestPayloadsFollowTheScopeRead(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
@@ -222,12 +223,18 @@ func TestPayloadsFollowTheScopeRead(t *testing.T) {
 	now := time.Now().UTC()
 	d := models.WebhookDelivery{
 		WebhookID: hook.ID, EventID: strings.Repeat("e", 36), EventType: "recording.deleted", Status: "success", CreatedAt: now, FinishedAt: &now,
-		Payload: `{"id":"e","type":"recording.deleted","data":{"recording_id":7,"title":"Secret plans"}}`,
+		Payload: `{"id":"e","type":"recording.deleted","data":{"recording_id":7,"title":"Secret plans"}}`, ResponseBody: new("got Secret plans"),
 	}
 	if err := s.db.Transaction(t.Context(), func(tx *gorm.DB) error { return tx.Create(&d).Error }); err != nil {
 		t.Fatal(err)
 	}
-	path += fmt.Sprintf("/deliveries/%d", d.ID)
+	path += "/deliveries"
+	for scopes, shown := range map[string]bool{"webhooks": false, "read webhooks": true} {
+		if got := s.ask("GET", path, s.token("ada", scopes), "", 200); strings.Contains(fmt.Sprint(got), "got Secret plans") != shown {
+			t.Errorf("listed with %s: %v", scopes, got)
+		}
+	}
+	path += fmt.Sprintf("/%d", d.ID)
 	if got := s.ask("GET", path, s.token("ada", "webhooks"), "", 200); strings.Contains(fmt.Sprint(got), "Secret plans") {
 		t.Errorf("without read: %v", got)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/stenometer/stenometer/audit"
 	"github.com/stenometer/stenometer/auth"
 	"github.com/stenometer/stenometer/budgets"
 	"github.com/stenometer/stenometer/integrations"
@@ -18,12 +19,24 @@ import (
 type Handlers struct {
 	integrations *integrations.Integrations
 	recordings   *recordings.Recordings
+	audit        *audit.Log
 	publicURL    string
 }
 
-// New makes the handlers. publicURL is the server's address as its users see it, "" where that is not known.
-func New(store *integrations.Integrations, stories *recordings.Recordings, publicURL string) *Handlers {
-	return &Handlers{store, stories, publicURL}
+// New makes the handlers. What is done to integrations of an organization is in the audit log. publicURL is the server's
+// address as its users see it, "" where that is not known.
+func New(store *integrations.Integrations, stories *recordings.Recordings, log *audit.Log, publicURL string) *Handlers {
+	return &Handlers{store, stories, log, publicURL}
+}
+
+// note writes what was done to an integration into the audit log, where it is the organization's.
+func (h *Handlers) note(c echo.Context, action string, made integrations.Integration) {
+	if made.Scope != integrations.ScopeOrganization {
+		return
+	}
+	entry := routes.Asks(c)
+	entry.Action, entry.Object = action, audit.Object(noun, made.ID)
+	h.audit.Write(c.Request().Context(), entry)
 }
 
 // Declare lists the routes.

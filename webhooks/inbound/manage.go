@@ -99,6 +99,7 @@ func (h *Handlers) create(c echo.Context, p auth.Principal) error {
 	if err != nil {
 		return err
 	}
+	h.note(c, "integration.create", made)
 	return h.showOnce(c, made, secret)
 }
 
@@ -134,6 +135,7 @@ func (h *Handlers) alter(c echo.Context, p auth.Principal) error {
 	if err != nil {
 		return err
 	}
+	h.note(c, "integration.alter", made)
 	return c.JSON(http.StatusOK, h.formOf(made, ""))
 }
 
@@ -166,6 +168,7 @@ func (h *Handlers) rotate(c echo.Context, p auth.Principal) error {
 	if err != nil {
 		return err
 	}
+	h.note(c, "integration.rotate", made)
 	return h.showOnce(c, made, secret)
 }
 
@@ -187,8 +190,10 @@ func (h *Handlers) remove(c echo.Context, p auth.Principal) error {
 	if err != nil {
 		return err
 	}
-	if err := h.integrations.Delete(c.Request().Context(), p, id); err != nil {
+	gone, err := h.integrations.Delete(c.Request().Context(), p, id)
+	if err != nil {
 		return err
 	}
+	h.note(c, "integration.delete", gone)
 	return c.JSON(http.StatusOK, integrationRemoval{removedSentence})
 }
