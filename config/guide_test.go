@@ -45,8 +45,8 @@ func TestGuideNamesNoOtherSetting(t *testing.T) {
 		known[setting.Name], known[setting.Alias] = true, true
 	}
 	for _, others := range []string{
-		"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "OLLAMA_CONTEXT_LENGTH", // of other programs
-		"STENOMETER_URL", "STENOMETER_TOKEN", "SPEAKER_00", "SPEAKER_01", // of the examples
+		"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "OLLAMA_CONTEXT_LENGTH", "SSL_CERT_FILE", // of other programs
+		"STENOMETER_URL", "STENOMETER_TOKEN", "ADMIN_TOKEN", "SPEAKER_00", "SPEAKER_01", // of the examples
 	} {
 		known[others] = true
 	}

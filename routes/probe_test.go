@@ -298,8 +298,10 @@ func forgetting(forget func(*auth.Row)) without {
 		if !needsVerb(row) {
 			return mounted
 		}
-		other := auth.Row{Method: row.Method, Path: row.Path, Body: row.Body, Needs: row.Needs,
-			Administration: row.Administration, InstanceWide: row.InstanceWide}
+		other := auth.Row{
+			Method: row.Method, Path: row.Path, Body: row.Body, Needs: row.Needs,
+			Administration: row.Administration, InstanceWide: row.InstanceWide,
+		}
 		forget(&other)
 		return guard.RequireScope(other, row.Scopes...)
 	}

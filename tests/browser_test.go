@@ -110,7 +110,7 @@ func (b *tab) value(expression string) any {
 // await waits until an expression is true in the page.
 func (b *tab) await(what, expression string) {
 	b.t.Helper()
-	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) { //nolint:forbidigo // looks again, up to a deadline
 		if b.value(expression) == true {
 			return
 		}

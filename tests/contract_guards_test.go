@@ -48,6 +48,9 @@ func TestEveryScopeOpensExactlyItsRows(t *testing.T) {
 		}
 		client := process.Client(token)
 		for _, row := range liveTable(t).Rows() {
+			if row.Door == routes.DoorLate || row.Door == routes.DoorSigned {
+				continue // their credential is in no header: the probe and the tests of what posts in try them
+			}
 			if row.Method == http.MethodDelete && row.Path == "/api/v1/tokens/current" {
 				continue // it would end the token; TestATokenOpensExactlyTheRoutesOfItsScope tries it
 			}

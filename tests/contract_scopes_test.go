@@ -155,6 +155,8 @@ func TestWhatTheAPIHasBesidesTheContract(t *testing.T) {
 		"GET /api/v1/recordings/{}/internal-shares", "POST /api/v1/recordings/{}/internal-shares",
 		"DELETE /api/v1/recordings/{}/internal-shares", "DELETE /api/v1/recordings/{}/internal-shares/{}", "GET /api/v1/users/search",
 		"GET /api/v1/organization", "PATCH /api/v1/organization",
+		"POST /api/v1/recordings/import", "POST /api/v1/webhooks/{}/replay-failed",
+		"GET /api/v1/integrations", "POST /api/v1/integrations", "PATCH /api/v1/integrations/{}", "DELETE /api/v1/integrations/{}", "POST /api/v1/integrations/{}/rotate",
 		"GET /api/v1/vocabulary", "POST /api/v1/vocabulary", "POST /api/v1/vocabulary/{}/accept", "DELETE /api/v1/vocabulary/{}",
 	}
 	for name := range liveScopes(t) {

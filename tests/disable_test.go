@@ -3,6 +3,7 @@ package tests
 import (
 	"context"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -24,6 +25,7 @@ type disabling struct {
 	user     int64
 	sessions []*servertest.Client
 	link     string
+	hook     map[string]any
 	stream   *opened
 	job      int64
 }
@@ -48,6 +50,7 @@ func (d *disabling) busy(t *testing.T) {
 	shared := d.client.Call(http.MethodPost, at("/api/v1/recordings/%d/share", d.id), strings.NewReader("{}"),
 		http.Header{"Content-Type": {"application/json"}, "X-Forwarded-Proto": {"https"}})
 	_, d.link, _ = strings.Cut(shared.JSON(t)["share_url"].(string), "notes.example.org")
+	d.hook = d.client.Send(http.MethodPost, "/api/v1/integrations", map[string]any{"name": "Room"}).JSON(t)
 	d.job = recordingID(t, d.client.Upload("tone.wav", tone(t), map[string]string{"title": "Held"}).JSON(t))
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -84,6 +87,16 @@ func (d *disabling) ends() map[string]func() {
 		token.Header = d.client.Header
 		ends["the token on process "+number] = until(token, "/api/v1/tags", http.StatusUnauthorized)
 		ends["the session on process "+number] = until(d.sessions[i], "/api/v1/tags", http.StatusUnauthorized)
+		ends["the hook on process "+number] = func() {
+			hook, secret := "/hooks/"+d.hook["public_id"].(string), d.hook["secret"].(string)
+			// Until then each is refused for what it holds, which is no recording.
+			for nth, began := 0, time.Now(); time.Since(began) < 10*time.Second; nth++ {
+				if delivery(process.Client(""), hook, secret, "d-"+number+"-"+strconv.Itoa(nth), []byte("none")).Status == http.StatusUnauthorized {
+					return
+				}
+				<-time.After(10 * time.Millisecond)
+			}
+		}
 		ends["the link on process "+number] = until(process.Client(""), d.link, http.StatusNotFound)
 	}
 	return ends
@@ -107,7 +120,7 @@ func (d *disabling) measured(t *testing.T, how string, since time.Time, ends map
 }
 
 // Rule (H-039, issue 7 line 4): when an account is disabled, by the API or in the database, its open stream, tokens,
-// sessions, public link and the provider's call of its job are over within a second, on all of three processes. The
+// sessions, signed hook, public link and the provider's call of its job are over within a second, on all of three processes. The
 // recording fails with account_disabled, and is done once the account is enabled and it is started again.
 func TestADisabledAccountStopsEverywhere(t *testing.T) {
 	t.Parallel()

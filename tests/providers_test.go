@@ -21,14 +21,14 @@ var (
 	// providerSettings are the fields of the configuration that a provider is reached by.
 	providerSettings = []string{"TextModelBaseURL", "TextModelAPIKey", "TranscriptionBaseURL", "TranscriptionAPIKey", "ASRBaseURL"}
 	// engineOptions are the only values that these and clients may go into.
-	engineOptions = []string{"llm.Options", "speech.Options"}
+	engineOptions = []string{"llm.Options", "speech.Options", "oidc.Options"}
 	// engineWords make an engine, hold one or put one to work; only server may say them.
 	engineWords = []string{"llm.New", "llm.Engine", "llm.NewAdapter", "speech.New", "speech.Engine", "speech.NewTranscriber"}
 	// engineAsked are the methods that call a provider, and the one file of the product that says each of an engine.
 	engineAsked = map[string]string{"Complete": "llm/adapter.go", "StreamCompletion": "llm/stream.go", "Transcribe": "speech/paid.go"}
 	// wires are words by which one could do without all of the above, and who may say them.
 	wires = map[string][]string{
-		"http.NewRequest": {"outbound"}, "http.NewRequestWithContext": {"outbound", "speech", "webhooks", "server/democlient.go"},
+		"http.NewRequest": {"outbound"}, "http.NewRequestWithContext": {"outbound", "speech", "webhooks", "recordings/importwork.go", "server/democlient.go"},
 		"http.Get": nil, "http.Head": nil, "http.Post": nil, "http.PostForm": nil, "http.DefaultClient": nil, "http.DefaultTransport": nil,
 		"net.Dial": nil, "net.DialTimeout": nil, "net.DialTCP": nil, "net.Dialer": {"outbound"}, "tls.Dial": nil, "tls.Dialer": nil,
 		"rpc.Dial": nil, "httputil.ReverseProxy": nil, "httputil.NewSingleHostReverseProxy": nil,

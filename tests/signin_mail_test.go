@@ -135,8 +135,11 @@ func TestTheOperatorResetsAndInvites(t *testing.T) {
 		t.Errorf("by the command's invite: %v", accepted)
 	}
 	for _, wrong := range [][]string{
-		{"user", "reset"}, {"user", "reset", "--email", "nobody@example.org"}, {"invite", "create"},
-		{"invite", "create", "--email", "x@example.org", "--role", "owner"}, {"invite", "create", "--email", "x@example.org", "--expires-in-days", "31"},
+		{"user", "reset"},
+		{"user", "reset", "--email", "nobody@example.org"},
+		{"invite", "create"},
+		{"invite", "create", "--email", "x@example.org", "--role", "owner"},
+		{"invite", "create", "--email", "x@example.org", "--expires-in-days", "31"},
 		{"invite", "create", "--email", "x@example.org", "--org", "nowhere"},
 	} {
 		if result := servertest.Command(t, environment, "", wrong...); result.Code == 0 {

@@ -86,3 +86,33 @@ func attemptAt(calls []call, id string) int {
 	}
 	return highest
 }
+
+// Rule: a connection that ends without an answer is told from one that brings what is no answer, and a status that there is
+// not from a redirect.
+func TestWhatIsNoAnswerHasItsReason(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, sqliteURL(t), func(o *webhooks.Options) { o.Attempts = 1 })
+	r.start()
+	for text, want := range map[string]webhooks.Reason{
+		"": webhooks.Unreachable, "SSH-2.0-x\r\n": webhooks.NotHTTP, "HTTP/1.1 000 x\r\nContent-Length: 0\r\n\r\n": webhooks.NotHTTP,
+	} {
+		v := newReceiver(t)
+		v.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			connection, _, err := http.NewResponseController(w).Hijack()
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			_, _ = connection.Write([]byte(text))
+			_ = connection.Close()
+		})
+		e, _ := r.create(v.URL, webhooks.Test)
+		if _, err := r.hooks.Test(t.Context(), r.owner, e.ID); err != nil {
+			t.Fatal(err)
+		}
+		until(t, "it is given up", func() bool { return r.deliveries(e.ID)[0].FinishedAt != nil })
+		if d := r.deliveries(e.ID)[0]; d.Reason != want {
+			t.Errorf("%q has the reason %s, want %s", text, d.Reason, want)
+		}
+	}
+}

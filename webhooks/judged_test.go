@@ -161,3 +161,27 @@ func TestAnEndedShareTellsNothing(t *testing.T) {
 		}
 	})
 }
+
+// Rule: that a summary was approved is told to its owner's webhooks and to the organization's, with who approved it.
+func TestApprovalsAreTold(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, sqliteURL(t), nil)
+	_, admin := r.account("admin", auth.RoleAdmin)
+	own, shared := newReceiver(t), newReceiver(t)
+	r.create(own.URL, webhooks.SummaryApproved)
+	w := wish(shared.URL, string(webhooks.SummaryApproved))
+	w.Scope = new(webhooks.ScopeOrganization)
+	if _, _, err := r.hooks.Create(t.Context(), admin, w); err != nil {
+		t.Fatal(err)
+	}
+	r.start()
+	r.announce(webhooks.Event{
+		Type: webhooks.SummaryApproved, OrganizationID: r.user.OrganizationID, UserID: r.user.ID, RecordingID: 7,
+		Data: samples()[webhooks.SummaryApproved], OccurredAt: time.Now(),
+	})
+	for _, v := range []*receiver{own, shared} {
+		if body := string(v.await(t, 1)[0].body); !strings.Contains(body, `"type":"recording.summary.approved"`) || !strings.Contains(body, `"approved_by":5`) {
+			t.Errorf("told %s", body)
+		}
+	}
+}

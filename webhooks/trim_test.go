@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"gorm.io/gorm"
+
 	"github.com/stenometer/stenometer/metrics"
 	"github.com/stenometer/stenometer/models"
 	"github.com/stenometer/stenometer/webhooks"
@@ -50,6 +52,12 @@ func TestTheOutboxIsTrimmed(t *testing.T) {
 			t.Errorf("in their first hour: %v", left)
 		}
 		late.Store(int64(2 * time.Hour))
+		r.write(func(tx *gorm.DB) error { // as if it had been committed after those that follow it
+			return tx.Model(&models.OutboxEvent{}).Where("id = 3").UpdateColumn("sequence", nil).Error
+		})
+		if left := pass(false); len(left) != 3 || left[1] != 7 || left[2] != 7 {
+			t.Errorf("while one between them is to be handed out: %v", left)
+		}
 		if left := pass(true); len(left) != 1 || left[0] != standing {
 			t.Errorf("when nobody wanted them: %v, want the last of the recording that is there", left)
 		}

@@ -24,6 +24,7 @@ func inboundMutations() []mutation {
 		routes("a secret of before the rotation signs what was on its way", "routes/signed.go", "return hmac.Equal(counting, secret)", "return len(counting) > 0", "TestASignerIsWhoItIsWhenTheBodyIsHere"),
 		routes("a signer does not last", "auth/signed.go", "			p.present = present\n", "", "TestASignerIsWhoItIsWhenTheBodyIsHere"),
 		routes("who is let in by a form stays in", "auth/late.go", "return l.lasting(), nil", "return v.principal, nil", "TestWhoIsLetInByAFormMayBeOutBeforeItsFileIsHere"),
+		story("files that are sent slowly take the places of transcriptions", "import.go", "river.InsertOpts{Queue: jobs.Imports}", "river.InsertOpts{Queue: jobs.Long}", "TestSlowImportsKeep"),
 		routes("an old delivery is taken", "routes/signed.go", "away <= t.signing.Window && ", "", "TestADeliveryIsFresh"),
 		routes("a delivery of the future is taken", "routes/signed.go", " && away >= -t.signing.Window", "", "TestADeliveryIsFresh"),
 		routes("an id may hold a dot", "routes/signed.go", " || c == '.' })", " })", "TestEveryFaultOfADelivery"),

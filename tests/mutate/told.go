@@ -14,7 +14,7 @@ func toldMutations() []mutation {
 		hooks("what waits is told for a disabled account", "watch.go", `"u.disabled_at IS NULL AND (w`, `"(u.disabled_at IS NULL OR u.id > 0) AND (w`, "TestAnEndpointStopsWithItsAccount"),
 		hooks("what waits is told for who may not manage", "watch.go", "' OR u.role IN ?)", "' OR u.role IN ? OR w.id > 0)", "TestAnEndpointStopsWithItsAccount"),
 		hooks("what is broken off counts as a failure", "deliver.go", "if over := stop(); over {", "if over := stop(); over && round.jobID < 0 {", "TestAnEndpointStopsWithItsAccount"),
-		hooks("a share that ended still tells", "shared.go", "if !others || shares[key{id, hook.UserID}] {", "if !others || id != 0 {", "TestAnEndedShareTellsNothing"),
+		hooks("a share that ended still tells", "shared.go", "if !others || shares[key{id, hook.UserID}] {", "if !others || shares != nil || id != 0 {", "TestAnEndedShareTellsNothing"),
 		hooks("what is dropped is shown", "shared.go", `UpdateColumn("payload", payload)`, `UpdateColumn("payload", d.Payload+payload[:0])`, "TestAnEndedShareTellsNothing"),
 		hooks("the owner's notes are told", "shared.go", "return slices.DeleteFunc(fields, func(field string) bool { return slices.Contains(personal(), field) })", "return fields", "TestAnEndedShareTellsNothing"),
 		hooks("an event goes before it is handed out", "trim.go", "`e.sequence IS NOT NULL AND e.occurred_at < ?", "`e.occurred_at < ?", "TestTheOutboxIsTrimmed"),

@@ -1,6 +1,8 @@
 package admin
 
 import (
+	"encoding/json"
+	"fmt"
 	"net/http"
 
 	"github.com/labstack/echo/v4"
@@ -24,15 +26,15 @@ type settingForm struct {
 	Name    string `json:"name"`
 	Meaning string `json:"meaning"`
 	// Value and Default are of the setting's own type: a number, a truth, a text or a list of texts.
-	Value     any     `json:"value" description:"A number, a truth, a text or a list of texts, as the setting is."`
-	Default   any     `json:"default" description:"The same."`
-	IsDefault bool    `json:"is_default"`
-	Minimum   *int    `json:"minimum"`
-	Maximum   *int    `json:"maximum"`
-	MaxLength *int    `json:"max_length"`
-	MaxItems  *int    `json:"max_items"`
-	UpdatedAt *string `json:"updated_at"`
-	UpdatedBy *int64  `json:"updated_by"`
+	Value     json.RawMessage `json:"value" description:"A number, a truth, a text or a list of texts, as the setting is."`
+	Default   json.RawMessage `json:"default" description:"The same."`
+	IsDefault bool            `json:"is_default"`
+	Minimum   *int            `json:"minimum"`
+	Maximum   *int            `json:"maximum"`
+	MaxLength *int            `json:"max_length"`
+	MaxItems  *int            `json:"max_items"`
+	UpdatedAt *string         `json:"updated_at"`
+	UpdatedBy *int64          `json:"updated_by"`
 }
 
 type settingsForm struct {
@@ -57,8 +59,15 @@ func showSettingsOperation() routes.Operation {
 	return routes.Operation{
 		Summary: "Show the settings of the instance", Group: routes.GroupAdministration,
 		Notes:   "All of them, each with its default and its bounds.",
-		Answers: routes.Answers{http.StatusOK: settingsForm{}},
+		Answers: routes.Answers{http.StatusOK: exampleSettings()},
 	}
+}
+
+func exampleSettings() settingsForm {
+	return settingsForm{[]settingForm{{
+		Name: "max_file_size_mb", Meaning: "The largest file that is taken, in MiB.", Value: json.RawMessage("250"), Default: json.RawMessage("500"),
+		Minimum: new(1), Maximum: new(500), UpdatedAt: new("2026-03-04T10:00:00.000000Z"), UpdatedBy: new(int64(1)),
+	}}}
 }
 
 func (a *API) showSettings(c echo.Context, _ auth.Principal) error {
@@ -73,20 +82,32 @@ func (a *API) showSettings(c echo.Context, _ auth.Principal) error {
 func (a *API) answerSettings(c echo.Context) error {
 	var form settingsForm
 	for _, shown := range a.Settings.All() {
-		form.Settings = append(form.Settings, settingFormOf(shown))
+		setting, err := settingFormOf(shown)
+		if err != nil {
+			return err
+		}
+		form.Settings = append(form.Settings, setting)
 	}
 	return c.JSON(http.StatusOK, form)
 }
 
-func settingFormOf(s settings.Shown) settingForm {
+func settingFormOf(s settings.Shown) (settingForm, error) {
+	value, err := json.Marshal(s.Value)
+	if err != nil {
+		return settingForm{}, fmt.Errorf("write the value of %s: %w", s.Name, err)
+	}
+	standard, err := json.Marshal(s.Default)
+	if err != nil {
+		return settingForm{}, fmt.Errorf("write the default of %s: %w", s.Name, err)
+	}
 	form := settingForm{
-		Name: s.Name, Meaning: s.Meaning, Value: s.Value, Default: s.Default, IsDefault: !s.Set, UpdatedBy: s.UpdatedBy,
+		Name: s.Name, Meaning: s.Meaning, Value: value, Default: standard, IsDefault: !s.Set, UpdatedBy: s.UpdatedBy,
 		Minimum: s.Bounds.Minimum, Maximum: s.Bounds.Maximum, MaxLength: s.Bounds.MaxLength, MaxItems: s.Bounds.MaxItems,
 	}
 	if s.Set {
 		form.UpdatedAt = new(routes.Micro(s.UpdatedAt))
 	}
-	return form
+	return form, nil
 }
 
 func setSettingsOperation() routes.Operation {
@@ -95,7 +116,7 @@ func setSettingsOperation() routes.Operation {
 		Request: settingsUpdate{MaxFileSizeMB: routes.Given(250), EnableFolders: routes.Given(true)},
 		Notes: "What is named holds at once, and within a second on every server that shares the database; what is not named stays. null returns " +
 			"a setting to its default. All of it is kept, or none. The answer is that of GET.",
-		Answers: routes.Answers{http.StatusOK: settingsForm{}}, Refusals: []problems.Kind{problems.InvalidParameter},
+		Answers: routes.Answers{http.StatusOK: exampleSettings()}, Refusals: []problems.Kind{problems.InvalidParameter},
 	}
 }
 
