@@ -139,6 +139,9 @@ func TestADeliveryIsBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if _, err := others.Write(make([]byte, 100)); err != nil {
+		t.Fatal(err)
+	}
 	text := strings.Repeat("x", 101)
 	a := h.call("POST", "/hooks/room", signed("new", "d", time.Now(), text), declaring(t, 101))
 	h.want(a, http.StatusServiceUnavailable, "spool_full")

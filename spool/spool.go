@@ -43,13 +43,28 @@ func (s *Spool) fits(size int64) error {
 	return nil
 }
 
+// hasRoom refuses what is more than is left now, and takes nothing.
+func (s *Spool) hasRoom(bytes int64) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.room(bytes)
+}
+
 func (s *Spool) take(bytes int64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if err := s.room(bytes); err != nil {
+		return err
+	}
+	s.used += bytes
+	return nil
+}
+
+// room is asked with the lock held.
+func (s *Spool) room(bytes int64) error {
 	if bytes > s.most-s.used {
 		return problems.New(problems.SpoolFull, "The server holds as much as it may from senders that are not known yet; try again.").After(retryFull)
 	}
-	s.used += bytes
 	return nil
 }
 
@@ -63,39 +78,37 @@ func (s *Spool) give(bytes int64) {
 type File struct {
 	spool *Spool
 	file  *os.File
-	// room is taken, size of it written.
-	room, size int64
+	// taken of the spool's room, size of it written.
+	taken, size int64
 }
 
-// Create makes a file with room for what is declared, which is taken at once: who says that much is refused before any
-// of it is read. More, and what was not declared (-1), is taken as it comes. The caller closes it.
+// Create makes a file for what is declared, -1 for what is not. Who declares more than there is room for is refused before
+// any of it is read, but room is taken only as bytes come: a sender that declares much and sends little keeps nobody out.
+// The caller closes it.
 func (s *Spool) Create(declared int64) (*File, error) {
-	room := max(0, declared)
-	if err := s.fits(room); err != nil {
+	wanted := max(0, declared)
+	if err := s.fits(wanted); err != nil {
 		return nil, err
 	}
-	if err := s.take(room); err != nil {
+	if err := s.hasRoom(wanted); err != nil {
 		return nil, err
 	}
 	file, err := os.CreateTemp(s.dir, "spool-*")
 	if err != nil {
-		s.give(room)
 		return nil, fmt.Errorf("make a file of the spool: %w", err)
 	}
-	return &File{spool: s, file: file, room: room}, nil
+	return &File{spool: s, file: file}, nil
 }
 
-// Write takes room for what is beyond the declared.
+// Write takes room for what it writes.
 func (f *File) Write(p []byte) (int, error) {
 	if err := f.spool.fits(f.size + int64(len(p))); err != nil {
 		return 0, err
 	}
-	if beyond := f.size + int64(len(p)) - f.room; beyond > 0 {
-		if err := f.spool.take(beyond); err != nil {
-			return 0, err
-		}
-		f.room += beyond
+	if err := f.spool.take(int64(len(p))); err != nil {
+		return 0, err
 	}
+	f.taken += int64(len(p))
 	n, err := f.file.Write(p)
 	f.size += int64(n)
 	if err != nil {
@@ -118,7 +131,7 @@ func (f *File) Close() error {
 	file := f.file
 	f.file = nil
 	err := errors.Join(file.Close(), os.Remove(file.Name()))
-	f.spool.give(f.room)
+	f.spool.give(f.taken)
 	if err != nil {
 		return fmt.Errorf("remove a file of the spool: %w", err)
 	}

@@ -9,7 +9,8 @@ import (
 	"github.com/stenometer/stenometer/spool"
 )
 
-// Rule: all that strangers send stays below one bound, declared or not, and what is over gives its room back.
+// Rule: all that strangers send stays below one bound, declared or not, what is over gives its room back, and who declares
+// much and sends nothing takes none of it.
 func TestSpoolKeepsItsBound(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -18,8 +19,12 @@ func TestSpoolKeepsItsBound(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Create(5); !problems.Is(err, problems.SpoolFull) {
-		t.Fatalf("5 bytes beside 6 of 10: %v", err)
+	silent, err := s.Create(10)
+	if err != nil {
+		t.Fatalf("beside one that has declared 6 and sent nothing: %v", err)
+	}
+	if err := silent.Close(); err != nil {
+		t.Fatal(err)
 	}
 	if _, err := s.Create(11); !problems.Is(err, problems.PayloadTooLarge) {
 		t.Fatalf("11 bytes of 10: %v", err)
@@ -33,6 +38,9 @@ func TestSpoolKeepsItsBound(t *testing.T) {
 	}
 	if _, err := first.Write([]byte("abcdef")); err != nil {
 		t.Fatal(err)
+	}
+	if _, err := s.Create(1); !problems.Is(err, problems.SpoolFull) {
+		t.Fatalf("a byte beside 10 of 10: %v", err)
 	}
 	if _, err := first.Write([]byte("g")); !problems.Is(err, problems.SpoolFull) {
 		t.Fatalf("a byte more than was declared and is there: %v", err)

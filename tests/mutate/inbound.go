@@ -32,7 +32,7 @@ func inboundMutations() []mutation {
 		routes("a spooled delivery stays", "routes/signed.go", "verified.Body.Close(); err != nil", "error(nil); err != nil", "TestASignedDelivery"),
 		routes("an encoding decides before the signature", "auth/signed.go", "checkSize(c.Request(), row)", "checkDeclared(c.Request(), row)", "TestADeliveryIsBounded"),
 		{"the spool has no bound", "spool/spool.go", "if bytes > s.most-s.used {", "if bytes < 0 {", "TestSpoolKeepsItsBound", []string{"./spool"}},
-		{"the spool never gives back", "spool/spool.go", "	f.spool.give(f.room)\n", "", "TestSpoolKeepsItsBound", []string{"./spool"}},
+		{"the spool never gives back", "spool/spool.go", "	f.spool.give(f.taken)\n", "", "TestSpoolKeepsItsBound", []string{"./spool"}},
 
 		story("a recorder's file is stored before its sender is known", "recorder.go", `if _, sent := before["secret"]; sent {`, `if _, sent := before[""]; sent {`, "TestRecorderKeepsNothingOfStrangers"),
 		story("a recorder's retry makes another recording", "recorder.go", "return s.bind(tx, row, key, same)", "return nil", "TestRacingRecorders|TestRecorder$"),
