@@ -61,6 +61,7 @@ func TestTagBodies(t *testing.T) {
 		`{"name":"c","group_id":"3"}`:        "group_id",
 		`{"name":"c","group_id":true}`:       "group_id",
 		`{"name":"c","custom_prompt":["x"]}`: "custom_prompt",
+
 		`{"name":"c","default_language":"12345678901"}`:      "default_language",
 		`{"name":"c","default_min_speakers":0}`:              "default_min_speakers",
 		`{"name":"c","default_max_speakers":1.5}`:            "default_max_speakers",
