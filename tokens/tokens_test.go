@@ -271,7 +271,7 @@ func TestACapLoweredLaterEndsNothing(t *testing.T) {
 	}
 }
 
-// Fifty creates at once leave exactly the cap, from several processes, on both databases.
+// Fifty creates at once leave exactly the cap, from several processes, on both databases (H-037).
 func TestRacingCreatesLeaveExactlyTheCap(t *testing.T) {
 	t.Parallel()
 	modelstest.Each(t, func(t *testing.T, db *models.DB) {
