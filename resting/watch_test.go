@@ -2,6 +2,7 @@ package resting_test
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,9 +17,9 @@ func TestAWatchIsKeptFromStartToStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		starting, over := context.WithCancel(t.Context())
 		var watch resting.Watch
-		times := 0
+		var times atomic.Int64
 		do := func(context.Context) time.Duration {
-			times++
+			times.Add(1)
 			return time.Second
 		}
 		watch.Stop()
@@ -26,18 +27,18 @@ func TestAWatchIsKeptFromStartToStop(t *testing.T) {
 		watch.Start(starting, time.Second, do)
 		over()
 		<-time.After(3*time.Second + time.Second/2)
-		if times != 3 {
+		if times := times.Load(); times != 3 {
 			t.Errorf("done %d times in three seconds and a half, want 3", times)
 		}
 		watch.Stop()
 		watch.Stop()
 		<-time.After(time.Minute)
-		if times != 3 {
+		if times := times.Load(); times != 3 {
 			t.Errorf("done %d times, the last after Stop", times)
 		}
 		watch.Start(t.Context(), time.Second, do)
 		<-time.After(time.Second + time.Second/2)
-		if times != 4 {
+		if times := times.Load(); times != 4 {
 			t.Errorf("done %d times, want 4 once it was started again", times)
 		}
 		watch.Stop()
@@ -49,16 +50,16 @@ func TestStopWaitsForWhatIsBeingDone(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var watch resting.Watch
-		ended := false
+		var ended atomic.Bool
 		watch.Start(t.Context(), time.Second, func(ctx context.Context) time.Duration {
 			<-ctx.Done()
 			<-time.After(time.Minute)
-			ended = true
+			ended.Store(true)
 			return time.Second
 		})
 		<-time.After(2 * time.Second)
 		watch.Stop()
-		if !ended {
+		if !ended.Load() {
 			t.Error("Stop returned before what was being done had ended")
 		}
 	})
