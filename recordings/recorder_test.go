@@ -223,8 +223,11 @@ func TestRecorderKeepsNothingOfStrangers(t *testing.T) {
 	}
 	_, err := r.record(large, "file", "a.wav", "secret", "good")
 	expect(t, err, problems.PayloadTooLarge)
-	others, err := r.spool.Create(1<<20 - 100)
+	others, err := r.spool.Create(-1)
 	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := others.Write(make([]byte, 1<<20-100)); err != nil {
 		t.Fatal(err)
 	}
 	_, err = r.record(wav(1, 1), "file", "a.wav", "secret", "good")
