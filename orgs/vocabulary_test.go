@@ -221,7 +221,7 @@ func TestPromptsOfAnOrganization(t *testing.T) {
 		if err != nil || *of.SummaryPrompt != "Short." || of.InitialPrompt != nil {
 			t.Errorf("kept %+v, %v", of, err)
 		}
-		if _, err := store.Common(ctx, organization+1000); kindOf(err) != "not_found" {
+		if _, err := store.Profile(ctx, organization+1000); kindOf(err) != "not_found" {
 			t.Errorf("one that is not there: %v", err)
 		}
 	})

@@ -22,7 +22,7 @@ type organizationForm struct {
 	InitialPrompt *string `json:"initial_prompt"`
 }
 
-func organizationFormOf(p auth.Principal, of orgs.Common) organizationForm {
+func organizationFormOf(p auth.Principal, of orgs.Profile) organizationForm {
 	form := organizationForm{ID: of.ID, Slug: of.Slug, Name: of.Name, TimeZone: of.TimeZone}
 	if p.MayRead() {
 		form.SummaryPrompt, form.InitialPrompt = of.SummaryPrompt, of.InitialPrompt
@@ -38,7 +38,7 @@ func showOrganizationOperation() routes.Operation {
 }
 
 func (a *API) showOrganization(c echo.Context, p auth.Principal) error {
-	of, err := a.organizations.Common(c.Request().Context(), p.OrganizationID())
+	of, err := a.organizations.Profile(c.Request().Context(), p.OrganizationID())
 	if err != nil {
 		return err
 	}

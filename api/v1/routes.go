@@ -29,8 +29,8 @@ type Accounts interface {
 
 // Organizations keeps what the members of an organization have in common.
 type Organizations interface {
-	Common(ctx context.Context, id int64) (orgs.Common, error)
-	SetPrompts(ctx context.Context, id int64, set orgs.Prompts) (orgs.Common, error)
+	Profile(ctx context.Context, id int64) (orgs.Profile, error)
+	SetPrompts(ctx context.Context, id int64, set orgs.Prompts) (orgs.Profile, error)
 	Words(ctx context.Context, p auth.Principal, status string, page, perPage int) ([]orgs.Word, int64, error)
 	Propose(ctx context.Context, p auth.Principal, word string) (orgs.Word, error)
 	Accept(ctx context.Context, p auth.Principal, id int64) (orgs.Word, error)

@@ -75,7 +75,7 @@ func (a *API) showUser(c echo.Context, p auth.Principal) error {
 	if err != nil {
 		return err
 	}
-	organization, err := a.organizations.Common(c.Request().Context(), p.OrganizationID())
+	organization, err := a.organizations.Profile(c.Request().Context(), p.OrganizationID())
 	if err != nil {
 		return err
 	}

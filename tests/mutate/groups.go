@@ -29,7 +29,7 @@ func groupMutations() []mutation {
 		story("hotwords have no end", "vocabulary.go", "length > room {\n			continue\n		}\n		joined", "length > room+1000000 {\n			continue\n		}\n		joined", "TestWordsGoToTheEngine"),
 		word("a member accepts its own words out", "vocabulary.go", "		if row.AcceptedAt != nil || row.ProposedBy == nil", "		if row.ProposedBy == nil", "TestVocabulary"),
 		word("another organization's word is found", "vocabulary.go", `tx.Where("id = ? AND organization_id = ?", id, p.OrganizationID())`, `tx.Where("id = ?", id)`, "TestVocabulary"),
-		word("a proposal counts", "common.go", "organization_id = ? AND accepted_at IS NOT NULL", "organization_id = ?", "TestVocabulary"),
+		word("a proposal counts", "profile.go", "organization_id = ? AND accepted_at IS NOT NULL", "organization_id = ?", "TestVocabulary"),
 		word("a word has several lines", "vocabulary.go", " || strings.ContainsFunc(text, breaksLine)", "", "TestWordsHaveBounds"),
 		word("the vocabulary grows without end", "vocabulary.go", "	if count >= MaxWords {", "	if count >= 10*MaxWords {", "TestTheVocabularyIsBounded"),
 		{"group: a word stands unquoted", "llm/prompts/vocabulary.go", "lines[i] = strconv.Quote(word)", "lines[i] = strconv.Quote(word)[1:]", "TestGoldenRequests", []string{"./llm/prompts"}},

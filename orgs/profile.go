@@ -19,8 +19,8 @@ const (
 	maxInitialPrompt = 10_000
 )
 
-// Common is what the members of an organization have in common.
-type Common struct {
+// Profile is what the members of an organization see of it.
+type Profile struct {
 	ID         int64
 	Slug, Name string
 	TimeZone   string
@@ -29,17 +29,17 @@ type Common struct {
 	SummaryPrompt, InitialPrompt *string
 }
 
-// Common is that of the organization of an id.
-func (o *Organizations) Common(ctx context.Context, id int64) (Common, error) {
+// Profile is that of the organization of an id.
+func (o *Organizations) Profile(ctx context.Context, id int64) (Profile, error) {
 	var rows []models.Organization
 	if err := o.db.Read.WithContext(ctx).Where("id = ?", id).Limit(1).Find(&rows).Error; err != nil {
-		return Common{}, failed("find an organization", err)
+		return Profile{}, failed("find an organization", err)
 	}
 	if len(rows) == 0 {
-		return Common{}, problems.New(problems.NotFound, "There is no such organization.")
+		return Profile{}, problems.New(problems.NotFound, "There is no such organization.")
 	}
 	row := rows[0]
-	return Common{
+	return Profile{
 		ID: row.ID, Slug: row.Slug, Name: row.Name, TimeZone: row.TimeZone, SummaryPrompt: row.SummaryPrompt, InitialPrompt: row.InitialPrompt,
 	}, nil
 }
@@ -54,7 +54,7 @@ type Text struct {
 type Prompts struct{ SummaryPrompt, InitialPrompt Text }
 
 // SetPrompts keeps them, all that is asked or nothing.
-func (o *Organizations) SetPrompts(ctx context.Context, id int64, set Prompts) (Common, error) {
+func (o *Organizations) SetPrompts(ctx context.Context, id int64, set Prompts) (Profile, error) {
 	columns := map[string]any{}
 	for _, column := range []struct {
 		name  string
@@ -66,7 +66,7 @@ func (o *Organizations) SetPrompts(ctx context.Context, id int64, set Prompts) (
 	} {
 		value, err := column.said.check(column.name, column.bound)
 		if err != nil {
-			return Common{}, err
+			return Profile{}, err
 		}
 		if column.said.Given {
 			columns[column.name] = value
@@ -77,10 +77,10 @@ func (o *Organizations) SetPrompts(ctx context.Context, id int64, set Prompts) (
 			return tx.Model(&models.Organization{}).Where("id = ?", id).UpdateColumns(columns).Error
 		})
 		if err != nil {
-			return Common{}, failed("keep the prompts of an organization", err)
+			return Profile{}, failed("keep the prompts of an organization", err)
 		}
 	}
-	return o.Common(ctx, id)
+	return o.Profile(ctx, id)
 }
 
 // check holds a text to its bound and takes the white space around it away.
