@@ -67,30 +67,31 @@ func New(db *models.DB, keys *sealed.Keys, now func() time.Time) *Integrations {
 // Wish is an integration to be made.
 type Wish struct {
 	Name string
-	// Scope is ScopeMember where it is empty.
-	Scope string
+	// Scope is ScopeMember where it is nil.
+	Scope *string
 }
 
 // Create makes an integration of the caller's and gives its key, which nobody can read again.
 func (i *Integrations) Create(ctx context.Context, p auth.Principal, wish Wish) (made Integration, secret string, err error) {
-	if wish.Scope == "" {
-		wish.Scope = ScopeMember
+	scope := ScopeMember
+	if wish.Scope != nil {
+		scope = *wish.Scope
 	}
-	if wish.Scope != ScopeMember && wish.Scope != ScopeOrganization {
+	if scope != ScopeMember && scope != ScopeOrganization {
 		return Integration{}, "", problems.New(problems.InvalidParameter, "scope must be %s or %s.", ScopeMember, ScopeOrganization).With("field", "scope")
 	}
 	name, err := checkName(wish.Name)
 	if err != nil {
 		return Integration{}, "", err
 	}
-	if wish.Scope == ScopeOrganization {
+	if scope == ScopeOrganization {
 		if err := p.Permit(auth.ManageIntegrations); err != nil {
 			return Integration{}, "", err
 		}
 	}
 	row := models.Integration{
 		PublicID: strings.ToLower(rand.Text()), OrganizationID: p.OrganizationID(), UserID: p.UserID(), Name: name,
-		Scope: wish.Scope, Enabled: true, CreatedAt: i.moment(),
+		Scope: scope, Enabled: true, CreatedAt: i.moment(),
 	}
 	secret = newSecret()
 	err = i.db.Transaction(ctx, func(tx *gorm.DB) error {

@@ -59,7 +59,7 @@ func (r *rig) member(organization, name, role string) auth.Principal {
 
 func (r *rig) make(p auth.Principal, scope string) (integrations.Integration, string) {
 	r.t.Helper()
-	made, secret, err := r.all.Create(r.t.Context(), p, integrations.Wish{Name: "Room", Scope: scope})
+	made, secret, err := r.all.Create(r.t.Context(), p, integrations.Wish{Name: "Room", Scope: &scope})
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -90,8 +90,8 @@ func TestWhoMayManage(t *testing.T) {
 		admin, other := r.member("a", "admin", auth.RoleAdmin), r.member("a", "other", auth.RoleAdmin)
 		editor, stranger := r.member("a", "editor", auth.RoleEditor), r.member("b", "stranger", auth.RoleAdmin)
 		shared, _ := r.make(admin, integrations.ScopeOrganization)
-		own, _ := r.make(editor, "")
-		if _, _, err := r.all.Create(ctx, editor, integrations.Wish{Name: "x", Scope: integrations.ScopeOrganization}); !problems.Is(err, problems.InsufficientPermission) {
+		own, _ := r.make(editor, integrations.ScopeMember)
+		if _, _, err := r.all.Create(ctx, editor, integrations.Wish{Name: "x", Scope: new(integrations.ScopeOrganization)}); !problems.Is(err, problems.InsufficientPermission) {
 			r.t.Errorf("an editor makes one of the organization: %v", err)
 		}
 		for name, row := range map[string]struct {
@@ -129,7 +129,7 @@ func TestKeys(t *testing.T) {
 	t.Parallel()
 	each(t, func(r *rig) {
 		ctx, p := r.t.Context(), r.member("a", "ada", auth.RoleViewer)
-		made, first := r.make(p, "")
+		made, first := r.make(p, integrations.ScopeMember)
 		var stored models.Integration
 		if err := r.db.Read.Take(&stored, made.ID).Error; err != nil || stored.Secret == "" || strings.Contains(stored.Secret, first) {
 			r.t.Errorf("stored is %q, %v", stored.Secret, err)
@@ -168,7 +168,7 @@ func TestIntegrationsAreBounded(t *testing.T) {
 	each(t, func(r *rig) {
 		p := r.member("a", "ada", auth.RoleAdmin)
 		for range integrations.MaxEach - 1 {
-			r.make(p, "")
+			r.make(p, integrations.ScopeMember)
 		}
 		var racers sync.WaitGroup
 		for range 3 {
@@ -184,7 +184,7 @@ func TestIntegrationsAreBounded(t *testing.T) {
 			r.t.Errorf("%d, %v", len(list), err)
 		}
 		r.make(p, integrations.ScopeOrganization)
-		for _, wish := range []integrations.Wish{{Name: " "}, {Name: strings.Repeat("x", 101)}, {Name: "a\nb"}, {Name: "\xff"}, {Name: "a", Scope: "world"}} {
+		for _, wish := range []integrations.Wish{{Name: " "}, {Name: strings.Repeat("x", 101)}, {Name: "a\nb"}, {Name: "\xff"}, {Name: "a", Scope: new("world")}, {Name: "a", Scope: new("")}} {
 			if _, _, err := r.all.Create(r.t.Context(), p, wish); !problems.Is(err, problems.InvalidParameter) {
 				r.t.Errorf("%+v: %v", wish, err)
 			}

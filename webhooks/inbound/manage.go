@@ -78,14 +78,14 @@ func (h *Handlers) list(c echo.Context, p auth.Principal) error {
 }
 
 type newIntegration struct {
-	Name  string `json:"name" required:"true" maxLength:"100"`
-	Scope string `json:"scope,omitempty" enum:"member,organization" description:"organization is managed by whoever may manage_integrations, and takes that permission; its recordings are the account's that made it all the same."`
+	Name  string  `json:"name" required:"true" maxLength:"100"`
+	Scope *string `json:"scope" enum:"member,organization" description:"organization is managed by whoever may manage_integrations, and takes that permission; its recordings are the account's that made it all the same."`
 }
 
 func createOperation() routes.Operation {
 	return routes.Operation{
 		Summary: "Create an integration", Group: routes.GroupIntegrations, Notes: "The secret is in this one answer.",
-		Request: newIntegration{"Meeting room", "member"}, Answers: routes.Answers{http.StatusCreated: exampleIntegration(exampleKey)},
+		Request: newIntegration{"Meeting room", new("member")}, Answers: routes.Answers{http.StatusCreated: exampleIntegration(exampleKey)},
 		Refusals: []problems.Kind{problems.InvalidParameter, problems.InsufficientPermission, problems.Conflict},
 	}
 }
