@@ -2,6 +2,7 @@ package routes
 
 import (
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -115,6 +116,10 @@ func settleNull(params jsonschema.InterceptPropParams) {
 	}
 	if isOptional && params.Field.Tag.Get("nullable") != "false" {
 		params.PropertySchema.AddType(jsonschema.Null)
+	}
+	// A list of values without null would refuse what the type allows.
+	if params.PropertySchema.Enum != nil && params.PropertySchema.HasType(jsonschema.Null) && !slices.Contains(params.PropertySchema.Enum, nil) {
+		params.PropertySchema.Enum = append(params.PropertySchema.Enum, nil)
 	}
 }
 
