@@ -151,11 +151,11 @@ func (r *Redis) decideApart(ctx context.Context, mode string, stack []Limit, sta
 	for _, p := range parts {
 		until := deadline
 		if len(charged) > 0 {
-			until = until.Add(-r.timeout / 5) // what remains is for giving back
+			until = until.Add(-r.timeout / givingBack)
 		}
 		verdict, err := r.ask(ctx, mode, p.stack, nil, until)
 		if err != nil && admitted {
-			_ = r.giveBack(ctx, charged, deadline) // best effort; the decision has failed already
+			_ = r.giveBack(ctx, charged, r.refundDeadline(deadline)) // best effort; the decision has failed already
 			return false, &partError{err, r.SitesOf(context.WithoutCancel(ctx), p.stack)}
 		}
 		if p.verdict = verdict; err != nil {
@@ -169,7 +169,7 @@ func (r *Redis) decideApart(ctx context.Context, mode string, stack []Limit, sta
 		}
 	}
 	if !admitted {
-		_ = r.giveBack(ctx, charged, deadline) // best effort; what cannot be given back leaves with its window
+		_ = r.giveBack(ctx, charged, r.refundDeadline(deadline)) // best effort; what cannot be given back leaves with its window
 	}
 	wall := r.now()
 	for _, p := range parts {
@@ -182,6 +182,18 @@ func (r *Redis) decideApart(ctx context.Context, mode string, stack []Limit, sta
 		}
 	}
 	return admitted, nil
+}
+
+// givingBack is the part of a decision's time that is kept for giving back: a fifth.
+const givingBack = 5
+
+// refundDeadline is the decision's, but never less than what is kept for giving back: where the process woke late from
+// a part that did not answer, nothing would be left, and an address would pay for a request that never passed.
+func (r *Redis) refundDeadline(deadline time.Time) time.Time {
+	if least := time.Now().Add(r.timeout / givingBack); least.After(deadline) {
+		return least
+	}
+	return deadline
 }
 
 // giveBack takes what parts were charged out of the quanta that it was counted in, also for a caller that has gone, and

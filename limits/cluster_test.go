@@ -165,7 +165,7 @@ func TestRefundLeavesOtherQuantaAlone(t *testing.T) {
 func TestClusterWithAFrozenMasterAdmitsNothingAndGivesBack(t *testing.T) {
 	t.Parallel()
 	cluster := testservices.Cluster(t)
-	r := open(t, cluster.URL, RedisOptions{})
+	r := open(t, cluster.URL, RedisOptions{Timeout: 500 * time.Millisecond}) // a fifth is left for a busy machine to give back in
 	stack, orgs, _ := mixedStack(t, cluster, r, 1000, 1000)
 	comesBack(t, r)
 	if !admitted(t, r, stack) {
