@@ -35,6 +35,8 @@ type Callers struct {
 	Tokens   auth.TokenFinder
 	Sessions auth.SessionFinder
 	Figures  limits.Figures
+	// Counters keeps what is counted; nil is a memory of the table's own.
+	Counters limits.Store
 	// Signing judges signed deliveries.
 	Signing routes.Signing
 }
@@ -46,9 +48,13 @@ func DryTable(cfg *config.Config, callers Callers) *routes.Table { return table(
 func table(cfg *config.Config, callers Callers, dry bool) *routes.Table {
 	counted := metrics.New("")
 	logger := slog.New(slog.DiscardHandler)
+	counters := callers.Counters
+	if counters == nil {
+		counters = limits.NewMemory(time.Now)
+	}
 	guard := auth.NewGuard(auth.Options{
 		Tokens: callers.Tokens, Sessions: callers.Sessions, InForce: limits.NewInForce(callers.Figures, nil),
-		Limits: limits.Always(limits.NewMemory(time.Now)), Metrics: counted, Logger: logger, Now: time.Now,
+		Limits: limits.Always(counters), Metrics: counted, Logger: logger, Now: time.Now,
 		Addresses:       auth.NewAddresses(auth.AddressOptions{Now: time.Now, Logger: logger}),
 		AllowQueryToken: cfg.AllowQueryToken, TokensManageByToken: cfg.TokensManageByToken,
 	})

@@ -42,7 +42,7 @@ func askEverything(t *testing.T, seed uint64, requests int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	environment := quiet(t).With(servertest.Environment{
+	environment := deaf(t).With(servertest.Environment{
 		"API_TOKENS_MANAGE_BY_TOKEN": "true", "API_MAX_TOKENS_PER_USER": "0", "API_TOKEN_CREATE_RATE_LIMIT": "0",
 		"API_TOKEN_CHANGE_RATE_LIMIT": "0", "API_SEARCH_RATE_LIMIT": "0", "LOGIN_RATE_LIMIT": "0", "REGISTER_RATE_LIMIT": "0",
 	})

@@ -12,7 +12,7 @@ import (
 // Rule: a file is known by its content, not by its name or its declared type (H-059, H-060).
 func TestMediaIsKnownByItsContent(t *testing.T) {
 	t.Parallel()
-	_, client := signedUp(t, quiet(t))
+	_, client := signedUp(t, deaf(t))
 	m4a := encode(t, "a.m4a", "-c:a", "aac")
 	for _, row := range []struct {
 		name, contentType, mime string
@@ -42,7 +42,7 @@ func TestMediaIsKnownByItsContent(t *testing.T) {
 // becomes a path (H-062).
 func TestAFileNameIsALabelOnly(t *testing.T) {
 	t.Parallel()
-	environment := quiet(t)
+	environment := deaf(t)
 	_, client := signedUp(t, environment)
 	for _, row := range []struct{ name, sent, shown string }{
 		{"not ASCII", `会議 ä 🎙 "q".m4a`, `会議 ä 🎙 "q".m4a`},
