@@ -248,7 +248,7 @@ func (i *Integrations) FindKey(ctx context.Context, publicID string) (auth.Signe
 		models.Integration
 		Role string
 	}
-	err := i.db.Read.WithContext(ctx).Table("integrations").Select("integrations.*, users.role").
+	err := i.db.Read.WithContext(ctx).Table("integrations").Select(models.Columns(i.db.Read, &models.Integration{})+", users.role").
 		Joins("JOIN users ON users.id = integrations.user_id AND users.disabled_at IS NULL").
 		Where("integrations.public_id = ? AND integrations.enabled", publicID).Limit(1).Find(&found).Error
 	if err != nil {

@@ -14,7 +14,7 @@ const FiguresCounter = "figures"
 // count. Processes that poll the counter hear of the change once the transaction has committed.
 func RaiseCounter(tx *gorm.DB, name string) (int64, error) {
 	var counter ChangeCounter
-	raised := tx.Model(&counter).Clauses(clause.Returning{}).Where("name = ?", name).
+	raised := tx.Model(&counter).Clauses(clause.Returning{Columns: []clause.Column{{Name: "value"}}}).Where("name = ?", name).
 		Update("value", gorm.Expr("value + 1"))
 	if raised.Error == nil && raised.RowsAffected != 1 {
 		return 0, fmt.Errorf("the counter of changes %q is missing", name)

@@ -41,7 +41,10 @@ func openPostgres(ctx context.Context, options Options) (*DB, error) {
 	}
 	err = db.Ping(ctx)
 	if err == nil {
-		db.write, err = gorm.Open(gormpostgres.New(gormpostgres.Config{Conn: sqlDB}), gormConfig(options.Now))
+		// A prepared SELECT * is refused once its table has got a column, as the next version's migration gives it beside us.
+		named := gormConfig(options.Now)
+		named.QueryFields = true
+		db.write, err = gorm.Open(gormpostgres.New(gormpostgres.Config{Conn: sqlDB}), named)
 		db.Read = db.write
 	}
 	if err != nil {

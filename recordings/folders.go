@@ -281,7 +281,7 @@ type countedFolder struct {
 func countedFolders(db *gorm.DB) ([]countedFolder, error) {
 	var rows []countedFolder
 	err := db.Table("folders").
-		Select("folders.*, (SELECT COUNT(*) FROM recordings WHERE recordings.folder_id = folders.id) AS recording_count").
+		Select(models.Columns(db, &models.Folder{}) + ", (SELECT COUNT(*) FROM recordings WHERE recordings.folder_id = folders.id) AS recording_count").
 		Limit(2 * maxBelongings).Find(&rows).Error
 	return rows, err
 }

@@ -136,7 +136,7 @@ func sharersOf(tx *gorm.DB, row models.Recording) ([]sharer, error) {
 	}
 	var tags []models.Tag
 	err := those(tx, "tags").Joins("JOIN recording_tags ON recording_tags.tag_id = tags.id AND recording_tags.recording_id = ?", row.ID).
-		Select("tags.*").Order("recording_tags.position, tags.id").Find(&tags).Error
+		Order("recording_tags.position, tags.id").Find(&tags).Error
 	if err != nil {
 		return nil, fmt.Errorf("read the tags that share: %w", err)
 	}

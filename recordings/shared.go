@@ -84,7 +84,7 @@ func (s *Recordings) behind(db *gorm.DB, link string) (models.PublicShare, model
 		DisabledAt *time.Time
 	}
 	err := db.Table("public_shares").Joins("JOIN users ON users.id = public_shares.user_id").
-		Select("public_shares.*, users.role, users.disabled_at").
+		Select(models.Columns(s.db.Read, &models.PublicShare{})+", users.role, users.disabled_at").
 		Where("public_shares.public_id = ?", link).Limit(1).Scan(&found).Error
 	if err != nil {
 		return models.PublicShare{}, models.Recording{}, unavailable("look a public link up", err)

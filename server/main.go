@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/stenometer/stenometer/config"
@@ -80,6 +81,10 @@ func Main(ctx context.Context, call Invocation) int {
 			fmt.Fprintf(call.Errors, "server %s: %v\n", c.name, err)
 			return 1
 		}
+	}
+	if len(call.Arguments) == 1 && slices.Contains([]string{"help", "--help", "-h"}, call.Arguments[0]) {
+		help(call.Output)
+		return 0
 	}
 	help(call.Errors)
 	return 2

@@ -142,6 +142,31 @@ func TestCommandsThatAreRefused(t *testing.T) {
 	}
 }
 
+// Rule: who asks for help is shown the commands and has done nothing wrong; who calls none that exists has.
+func TestHelpIsShown(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		code      int
+		arguments []string
+	}{
+		{0, []string{"help"}},
+		{0, []string{"--help"}},
+		{0, []string{"-h"}},
+		{2, nil},
+		{2, []string{"start"}},
+		{2, []string{"help", "serve"}},
+	} {
+		code, printed, errors := commandHere(t, nil, row.arguments...)
+		shown, silent := printed, errors
+		if row.code != 0 {
+			shown, silent = errors, printed
+		}
+		if code != row.code || !strings.Contains(shown, "server user create --email") || silent != "" {
+			t.Errorf("%q ended with %d and printed %q and %q", row.arguments, code, printed, errors)
+		}
+	}
+}
+
 // commandHere runs a command as the binary does. Starting the binary for each of them would take most of the test's time.
 func commandHere(t *testing.T, environment servertest.Environment, arguments ...string) (code int, printed, errors string) {
 	t.Helper()

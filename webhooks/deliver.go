@@ -102,7 +102,7 @@ func (s *Webhooks) nextRound(ctx context.Context, id, jobID int64) (round, error
 	r := round{jobID: jobID}
 	tx := s.db.Read.WithContext(ctx)
 	var hooks []models.Webhook
-	err := belongsTo(tx, id, jobID).Select("w.*").Limit(1).Scan(&hooks).Error
+	err := belongsTo(tx, id, jobID).Limit(1).Find(&hooks).Error
 	if err != nil {
 		return r, fmt.Errorf("find webhook %d: %w", id, err)
 	}
@@ -110,7 +110,7 @@ func (s *Webhooks) nextRound(ctx context.Context, id, jobID int64) (round, error
 		return r, nil
 	}
 	r.hook = hooks[0]
-	query := tx.Table("webhook_deliveries AS d").Select("d.*").Where("d.webhook_id = ? AND "+open, id).Order("d.id")
+	query := tx.Table("webhook_deliveries AS d").Where("d.webhook_id = ? AND "+open, id).Order("d.id")
 	switch r.trial = r.hook.AutoPaused && r.hook.TrialAt != nil && !now.Before(*r.hook.TrialAt); {
 	case r.hook.Enabled:
 		query = query.Where("d.due_at <= ? AND "+unblocked, now, blocking).Limit(4 * together)
@@ -119,7 +119,7 @@ func (s *Webhooks) nextRound(ctx context.Context, id, jobID int64) (round, error
 	default:
 		return r, nil
 	}
-	if err := query.Scan(&r.deliveries).Error; err != nil {
+	if err := query.Find(&r.deliveries).Error; err != nil {
 		return r, fmt.Errorf("find what webhook %d is due: %w", id, err)
 	}
 	if r.deliveries, err = s.stillShared(ctx, r.hook, r.deliveries); err != nil {

@@ -157,7 +157,7 @@ func (s *Webhooks) endpointsFor(tx *gorm.DB, events []models.OutboxEvent) ([]end
 
 		Role string
 	}
-	err := tx.Model(&models.Webhook{}).Select("webhooks.*, users.role AS role").Joins("JOIN users ON users.id = webhooks.user_id").
+	err := tx.Model(&models.Webhook{}).Select(models.Columns(tx, &models.Webhook{})+", users.role AS role").Joins("JOIN users ON users.id = webhooks.user_id").
 		Where("webhooks.organization_id IN ? AND (webhooks.enabled OR webhooks.auto_paused) AND users.disabled_at IS NULL", organizations).
 		Order("webhooks.id").Scan(&rows).Error
 	if err != nil {
