@@ -245,9 +245,6 @@ func subscribe(hook *models.Webhook, names []string) error {
 		if _, known := row(Type(name)); !known {
 			return problems.New(problems.InvalidParameter, "events holds a name that is no event type.").With("allowed", Types())
 		}
-		if ofOrganization(Type(name)) && hook.Scope != ScopeOrganization {
-			return problems.New(problems.InvalidParameter, "%s is told to the organization's webhooks only: create one with \"scope\":\"organization\".", name).With("allowed", Types())
-		}
 		if !slices.Contains(types, Type(name)) {
 			types = append(types, Type(name))
 		}

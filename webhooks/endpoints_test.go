@@ -2,6 +2,7 @@ package webhooks_test
 
 import (
 	"errors"
+	"maps"
 	"net/http"
 	"strings"
 	"sync"
@@ -74,7 +75,6 @@ func TestWishesAreJudged(t *testing.T) {
 		"events is required":      func(w *webhooks.Wish) { w.Events = nil },
 		"events must name":        func(w *webhooks.Wish) { w.Events = []string{} },
 		"events holds":            func(w *webhooks.Wish) { w.Events = []string{"recording.vanished"} },
-		"budget.threshold":        func(w *webhooks.Wish) { w.Events = []string{"budget.threshold"} },
 		"scope must be":           func(w *webhooks.Wish) { w.Scope = new("world") },
 	} {
 		w := wish(nowhere, "recording.created")
@@ -167,14 +167,14 @@ func TestWhoseWebhooksAreWhose(t *testing.T) {
 	})
 }
 
-// Rule: a member's webhook is told of its own recordings, the organization's of everybody's and of budgets; neither of
+// Rule: a member's webhook is told of its own recordings and its own budget, the organization's of everybody's; neither of
 // another organization's, nor of anything once its owner is disabled or may manage no more.
 func TestWhoIsTold(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, url string) {
 		r := newRig(t, url, nil)
 		own, shared := newReceiver(t), newReceiver(t)
-		mine, _ := r.create(own.URL)
+		mine, _ := r.create(own.URL, "recording.deleted", "budget.threshold")
 		boss, admin := r.account("admin", auth.RoleAdmin)
 		w := wish(shared.URL, "budget.threshold", "recording.deleted")
 		w.Scope = new("organization")
@@ -184,6 +184,8 @@ func TestWhoIsTold(t *testing.T) {
 		other, _ := r.account("other", auth.RoleEditor)
 		r.start()
 		r.deleted(1)
+		ofAccount := maps.Clone(samples()[webhooks.BudgetThreshold])
+		ofAccount["scope"], ofAccount["user_id"] = "account", r.user.ID
 		r.announce(
 			webhooks.Event{
 				Type: webhooks.RecordingDeleted, OrganizationID: other.OrganizationID, UserID: other.ID, RecordingID: 2,
@@ -193,9 +195,13 @@ func TestWhoIsTold(t *testing.T) {
 				Type: webhooks.BudgetThreshold, OrganizationID: other.OrganizationID, UserID: r.user.ID,
 				Data: samples()[webhooks.BudgetThreshold], OccurredAt: time.Now(),
 			},
+			webhooks.Event{
+				Type: webhooks.BudgetThreshold, OrganizationID: r.user.OrganizationID, UserID: r.user.ID,
+				Data: ofAccount, OccurredAt: time.Now(),
+			},
 		)
-		calls := shared.await(t, 3)
-		until(t, "the member's is told", func() bool { return len(own.received()) == 1 })
+		calls := shared.await(t, 4)
+		until(t, "the member's is told of its own", func() bool { return len(own.received()) == 2 })
 		owners := 0
 		for _, got := range calls {
 			if strings.Contains(string(got.body), `"owner_user_id":`) {
@@ -217,7 +223,7 @@ func TestWhoIsTold(t *testing.T) {
 		}
 		r.handedOut()
 		var handed int64
-		if err := r.db.Read.Model(&models.WebhookDelivery{}).Count(&handed).Error; err != nil || handed != 4 || len(r.deliveries(mine.ID)) != 1 {
+		if err := r.db.Read.Model(&models.WebhookDelivery{}).Count(&handed).Error; err != nil || handed != 6 || len(r.deliveries(mine.ID)) != 2 {
 			t.Errorf("%d deliveries, %v, want no more than before", handed, err)
 		}
 	})

@@ -182,15 +182,21 @@ func (e endpoint) wants(event models.OutboxEvent, shared map[key]bool) bool {
 	if e.hook.Scope == ScopeOrganization {
 		return e.manage
 	}
-	if ofOrganization(Type(event.Type)) {
-		return false
+	if Type(event.Type) == BudgetThreshold {
+		return ofBudgetOf(event, e.hook.UserID)
 	}
 	return event.UserID == e.hook.UserID ||
 		e.hook.IncludeShared && shared[key{given(event.RecordingID), e.hook.UserID}] && forShared(event)
 }
 
-// ofOrganization are events that only the organization's endpoints are told of.
-func ofOrganization(of Type) bool { return of == BudgetThreshold }
+// ofBudgetOf reports whether a threshold is of an account's own budget. One of the organization's says who reached it, and
+// is not that account's.
+func ofBudgetOf(event models.OutboxEvent, account int64) bool {
+	var data struct {
+		UserID int64 `json:"user_id"`
+	}
+	return json.Unmarshal([]byte(event.Data), &data) == nil && data.UserID == account
+}
 
 func typesOf(hook models.Webhook) ([]Type, error) {
 	var types []Type

@@ -25,6 +25,7 @@ func webhookMutations() []mutation {
 		hooks("everybody's webhooks are visible", "endpoints.go", `return tx.Where("user_id = ?", p.UserID())`, "return tx", "TestWhoseWebhooks"),
 		hooks("who may not manage any more is told of the organization", "handout.go", "		return e.manage\n", "		return true\n", "TestWhoIsTold"),
 		hooks("a disabled account is told", "handout.go", " AND users.disabled_at IS NULL\"", "\"", "TestWhoIsTold"),
+		hooks("a member is told of the organization's budget", "handout.go", "		return ofBudgetOf(event, e.hook.UserID)\n", "		return true\n", "TestWhoIsTold"),
 		hooks("a member is told of others' recordings", "handout.go", "	return event.UserID == e.hook.UserID ||\n", "	return true ||\n", "TestWhoIsTold"),
 		hooks("titles are sent without the scope", "payload.go", "	if !hook.IncludeContent {\n		withoutContent(data)", "	if hook.ID < 0 {\n		withoutContent(data)", "TestContentFollows"),
 		hooks("what waits is sent with titles after they were switched off", "payload.go", "	if hook.IncludeContent {\n		return payload, nil", "	if hook.ID != 0 {\n		return payload, nil", "TestWhatWaitsIsSentWithout"),
