@@ -136,7 +136,7 @@ type Config struct {
 	SpoolMB                 int           `env:"INBOUND_SPOOL_MB" default:"2048" rule:"0..1048576" doc:"MiB kept at once, of all senders together, of what is received before its sender is known: signed hooks, and recorders that send their secret behind the file. 0 takes none of these."`
 	HookWindow              time.Duration `env:"INBOUND_HOOK_WINDOW_SECONDS" default:"300" rule:"1..3600" doc:"How far the timestamp of a signed hook may be from this server's clock, on either side."`
 	ImportTimeout           time.Duration `env:"IMPORT_TIMEOUT_SECONDS" default:"1800" rule:"0.1..86400" doc:"The longest that one attempt to fetch a file from an address may take."`
-	JobsMaxConcurrentPerOrg int           `env:"JOBS_MAX_CONCURRENT_PER_ORG" default:"3" rule:"0..1000" doc:"Recordings of one organization that are transcribed or summarized at once; with 0 they wait until it is raised."`
+	JobsMaxConcurrentPerOrg int           `env:"JOBS_MAX_CONCURRENT_PER_ORG" default:"3" rule:"0..1000" doc:"Recordings of one organization that are transcribed or summarized at once, and beside them as many imports by address; with 0 they wait until it is raised."`
 	JobHeartbeat            time.Duration `env:"JOB_HEARTBEAT_SECONDS" default:"2" rule:"0.1..5" doc:"How often a process says that it is alive, and looks for jobs of processes that are not."`
 	JobDeadAfter            time.Duration `env:"JOB_DEAD_AFTER_SECONDS" default:"10" rule:"0.5..15" doc:"Silence after which a process counts as dead and its jobs are taken over. At least three times JOB_HEARTBEAT_SECONDS."`
 	JobMaxAttempts          int           `env:"JOB_MAX_ATTEMPTS" default:"4" rule:"1..25" doc:"Attempts at a job before it is given up."`
@@ -147,6 +147,7 @@ type Config struct {
 	KeyLife            time.Duration `env:"IDEMPOTENCY_KEY_HOURS" default:"24" rule:"0.001..8760" doc:"How long the answer to a request with an idempotency key is kept."`
 	HandlerTimeout     time.Duration `env:"HTTP_HANDLER_TIMEOUT_SECONDS" default:"30" rule:"0.1..600" doc:"How long a JSON request may take."`
 	UploadStallTimeout time.Duration `env:"UPLOAD_STALL_TIMEOUT_SECONDS" default:"30" rule:"0.1..3600" doc:"How long a request body may stand still before it is refused (408)."`
+	UploadLeastRate    int           `env:"UPLOAD_MIN_BYTES_PER_SECOND" default:"1024" rule:"0..1048576" off:"0" doc:"How many bytes of a request body must arrive in a second, on average beyond UPLOAD_STALL_TIMEOUT_SECONDS; a slower one is refused (408). 0 takes any."`
 	ShutdownTimeout    time.Duration `env:"SHUTDOWN_TIMEOUT_SECONDS" default:"20" rule:"0.1..600" doc:"How long requests and jobs at work may take to end when the server stops."`
 
 	DiskReserveMB int           `env:"DISK_RESERVE_MB" default:"200" rule:"0..1048576" doc:"MiB kept free on the disk of DATA_DIR; an upload that would use them is refused (507). 0 keeps none."`

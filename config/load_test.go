@@ -85,8 +85,8 @@ func TestZeroSwitchesOffOneLimit(t *testing.T) {
 			t.Errorf("%s=0 switches off %v", setting.Name, got)
 		}
 	}
-	if limits != 19 {
-		t.Errorf("%d settings are limits, want 19", limits)
+	if limits != 20 {
+		t.Errorf("%d settings are limits, want 20", limits)
 	}
 }
 

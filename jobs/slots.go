@@ -14,11 +14,18 @@ type Slots struct {
 	leases limits.Leases
 	places int
 	life   time.Duration
+	// kind tells places of one organization from others; "" for those of its work.
+	kind string
 }
 
 // NewSlots gives each organization so many places, each held for life unless renewed. 0 places let nothing run.
 func NewSlots(leases limits.Leases, places int, life time.Duration) *Slots {
-	return &Slots{leases, places, life}
+	return &Slots{leases, places, life, ""}
+}
+
+// Beside gives each organization as many places of another kind: what holds those keeps nothing out of these.
+func (s *Slots) Beside(kind string) *Slots {
+	return &Slots{s.leases, s.places, s.life, ":" + kind}
 }
 
 // Slot is one organization's place, held by one job.
@@ -29,7 +36,7 @@ type Slot struct {
 
 // Acquire takes a place; ok is false when all are taken.
 func (s *Slots) Acquire(ctx context.Context, organizationID int64) (slot *Slot, ok bool, err error) {
-	lease, ok, err := s.leases.Acquire(ctx, fmt.Sprintf("jobs:{org:%d}", organizationID), s.places, s.life)
+	lease, ok, err := s.leases.Acquire(ctx, fmt.Sprintf("jobs:{org:%d}%s", organizationID, s.kind), s.places, s.life)
 	if err != nil {
 		return nil, false, fmt.Errorf("take a job slot of organization %d: %w", organizationID, err)
 	}

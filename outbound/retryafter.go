@@ -1,6 +1,7 @@
 package outbound
 
 import (
+	"errors"
 	"net/http"
 	"strconv"
 	"time"
@@ -13,8 +14,9 @@ const MaxRetryAfter = time.Hour
 func RetryAfter(header http.Header, now time.Time) time.Duration {
 	value := header.Get("Retry-After")
 	var wait time.Duration
-	if seconds, err := strconv.ParseInt(value, 10, 32); err == nil {
-		wait = time.Duration(seconds) * time.Second
+	if seconds, err := strconv.ParseInt(value, 10, 64); err == nil || errors.Is(err, strconv.ErrRange) {
+		// Of what is out of range ParseInt gives the bound: asked for is the longest wait then, and not none.
+		wait = time.Duration(min(max(seconds, 0), int64(MaxRetryAfter/time.Second))) * time.Second
 	} else if at, err := http.ParseTime(value); err == nil {
 		wait = at.Sub(now)
 	}

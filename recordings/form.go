@@ -1,6 +1,7 @@
 package recordings
 
 import (
+	"context"
 	"errors"
 	"io"
 	"mime"
@@ -35,7 +36,7 @@ type filePart struct {
 	io.Reader
 }
 
-// readForm reads a multipart form part by part from source, which it never reads past what it needs. The part
+// readForm reads a multipart form part by part from source, and nothing more of it once it is refused. The part
 // named "file" that has a file name goes to receive, with the fields that came before it; everything else is a
 // field, whatever it claims to be, so that only one part of a form can be large.
 func readForm(source io.Reader, boundary string, receive func(filePart, form) error) (form, error) {
@@ -46,7 +47,7 @@ func readForm(source io.Reader, boundary string, receive func(filePart, form) er
 	for n := 0; ; n++ {
 		part, err := parts.NextRawPart()
 		if err == io.EOF { //nolint:errorlint // a wrapped EOF is a body that was cut short
-			return fields, nil
+			return fields, meter.drain()
 		}
 		if err != nil {
 			return nil, meter.explain(err)
@@ -115,12 +116,26 @@ func (m *meter) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// file hands the file over, and reads what the receiver left of it.
+// file hands the file over. A request whose body failed is given up by net/http, with all that works for it: why the body
+// failed is the answer then, and not that.
 func (m *meter) file(part filePart, before form, receive func(filePart, form) error) error {
 	m.inFile = true
 	defer func() { m.inFile = false }()
 	part.Reader = explained{part.Reader, m}
-	return receive(part, before)
+	err := receive(part, before)
+	if m.err != nil && errors.Is(err, context.Canceled) {
+		return m.explain(err)
+	}
+	return err
+}
+
+// drain reads what follows the form to the end of the body, within the bound. A body that breaks off there is not what its
+// sender declared: whoever took it would work in a request whose connection is lost.
+func (m *meter) drain() error {
+	if _, err := io.Copy(io.Discard, m); err != nil || m.err != nil {
+		return m.explain(err)
+	}
+	return nil
 }
 
 // explain turns a failure of reading the form into its problem: the source's own, or a form that is not one.

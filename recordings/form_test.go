@@ -2,6 +2,7 @@ package recordings
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -9,6 +10,7 @@ import (
 	"net/textproto"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"github.com/stenometer/stenometer/problems"
 )
@@ -159,6 +161,37 @@ func TestARefusedFileIsNotReadFurther(t *testing.T) {
 	}
 	if source.n > 1<<20+64<<10 {
 		t.Errorf("%d bytes were read for a file refused after %d", source.n, 1<<20)
+	}
+}
+
+// Rule: a form whose body breaks off after it is refused with why, and so is what does not end: its sender declared more
+// than came. What a sender adds behind the form is not read as anything.
+func TestAFormIsReadToTheEndOfItsBody(t *testing.T) {
+	t.Parallel()
+	parts := []string{`form-data; name="file"; filename="a.wav"`, "sound", `form-data; name="title"`, "A"}
+	fields, _, content, err := readAll(io.MultiReader(formOf(t, parts...), strings.NewReader("the epilogue")))
+	if err != nil || fields["title"] != "A" || content != "sound" {
+		t.Errorf("with an epilogue: %v, %q, %v", fields, content, err)
+	}
+	late := problems.New(problems.RequestTimeout, "too slow")
+	if _, _, _, err := readAll(io.MultiReader(formOf(t, parts...), iotest.ErrReader(late))); !errors.Is(err, late) {
+		t.Errorf("broken off behind the form: %v", err)
+	}
+	together := func() io.Reader {
+		return iotest.DataErrReader(io.MultiReader(formOf(t, parts...), iotest.ErrReader(late)))
+	}
+	if _, _, _, err := readAll(together()); !errors.Is(err, late) {
+		t.Errorf("broken off with its last bytes: %v", err)
+	}
+	_, err = readForm(together(), boundary, func(p filePart, _ form) error {
+		_, err := io.Copy(io.Discard, p)
+		return errors.Join(err, context.Canceled) // as of work that was given up with the request
+	})
+	if !errors.Is(err, late) {
+		t.Errorf("given up for it: %v", err)
+	}
+	if _, _, _, err := readAll(io.MultiReader(formOf(t, parts...), endless{})); kindOf(t, err) != problems.PayloadTooLarge {
+		t.Errorf("without an end: %v", err)
 	}
 }
 

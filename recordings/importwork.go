@@ -33,8 +33,8 @@ func (w *Importer) Timeout(*river.Job[ImportArgs]) time.Duration {
 	return w.service.Imports.Timeout + time.Minute
 }
 
-// Work fetches the file of the recording, if it still waits for it, in one of the organization's slots: slow senders
-// must not take all places of this process.
+// Work fetches the file of the recording, if it still waits for it, in one of the organization's slots for imports: slow
+// senders must not take all places of this process, nor those in which the organization's recordings are transcribed.
 func (w *Importer) Work(ctx context.Context, job *river.Job[ImportArgs]) error {
 	s := w.service
 	row, err := s.waiting(ctx, job.Args.RecordingID, job.ID)
@@ -48,7 +48,7 @@ func (w *Importer) Work(ctx context.Context, job *river.Job[ImportArgs]) error {
 	if err := s.mayAsk(ctx, row, by); err != nil {
 		return err
 	}
-	slot, err := s.takeSlot(ctx, row)
+	slot, err := s.takeSlot(ctx, s.Slots.Beside(jobs.Imports), row)
 	if err != nil {
 		return err
 	}

@@ -217,7 +217,8 @@ type recorderFields struct {
 
 func readRecorder(fields form, fileName string) (recorderFields, error) {
 	said := recorderFields{date: readRecorderDate(fields.text("date"))}
-	for _, name := range []string{"file_name", "date", "duration", "note"} {
+	// A file that is sent without a name is a field to the form: it is not dropped with the answer that all is well.
+	for _, name := range []string{"file", "file_name", "date", "duration", "note"} {
 		said.any = said.any || fields.text(name) != ""
 	}
 	if note := fields["note"]; strings.TrimSpace(note) != "" {

@@ -193,6 +193,11 @@ func TestRecorderConnectionTest(t *testing.T) {
 		_, err := r.record(nil, "secret", "good", field, "1")
 		expect(t, err, problems.InvalidParameter)
 	}
+	body, boundary := recorderForm(t, nil, "secret", "good", "note", string(wav(1, 1)))
+	unnamed := strings.Replace(body.String(), `name="note"`, `name="file"`, 1)
+	if _, err := r.recordings.Record(t.Context(), strings.NewReader(unnamed), boundary, r.admit); !problems.Is(err, problems.InvalidParameter) {
+		t.Errorf("a file without a name: %v", err)
+	}
 	if r.recordingCount() != 0 || len(r.left()) != 0 {
 		t.Errorf("%d recordings, files %v", r.recordingCount(), r.left())
 	}

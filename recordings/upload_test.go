@@ -122,12 +122,11 @@ func TestRefusedUploadsLeaveNothing(t *testing.T) {
 			})
 		}
 		body, boundary := formWith(t, "late.wav", wav(1, 1))
-		late := io.MultiReader(body, &stopping{after: 0, err: errors.New("never read")})
-		if _, err := r.recordings.Upload(context.Background(), r.owner, late, boundary, ""); err != nil {
-			t.Errorf("a whole form was refused: %v", err)
-		}
-		if got := r.recordingCount(); got != 1 {
-			t.Errorf("%d recordings, want the last one alone", got)
+		late := io.MultiReader(body, &stopping{after: 0, err: errors.New("broken off behind the form")})
+		_, err := r.recordings.Upload(context.Background(), r.owner, late, boundary, "")
+		expect(t, err, problems.BadRequest)
+		if got, left := r.recordingCount(), r.left(); got != 0 || len(left) != 0 {
+			t.Errorf("%d recordings, want none; left behind: %v", got, left)
 		}
 	})
 }

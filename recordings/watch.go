@@ -17,6 +17,7 @@ import (
 // held is a slot that this process holds.
 type held struct {
 	service      *Recordings
+	slots        *jobs.Slots
 	organization int64
 	mu           sync.Mutex // protects what follows
 	slot         *jobs.Slot
@@ -24,8 +25,8 @@ type held struct {
 }
 
 // takeSlot takes one of the organization's slots, or puts the job back for a moment.
-func (s *Recordings) takeSlot(ctx context.Context, row models.Recording) (*held, error) {
-	slot, ok, err := s.Slots.Acquire(ctx, row.OrganizationID)
+func (s *Recordings) takeSlot(ctx context.Context, slots *jobs.Slots, row models.Recording) (*held, error) {
+	slot, ok, err := slots.Acquire(ctx, row.OrganizationID)
 	if err != nil {
 		s.Logger.WarnContext(ctx, "the job slots could not be asked for a job; it waits", "recording", row.ID, "error", err.Error())
 		return nil, river.JobSnooze(storageWait)
@@ -33,7 +34,7 @@ func (s *Recordings) takeSlot(ctx context.Context, row models.Recording) (*held,
 	if !ok {
 		return nil, river.JobSnooze(slotWait)
 	}
-	return &held{service: s, organization: row.OrganizationID, slot: slot, renewed: s.Now()}, nil
+	return &held{service: s, slots: slots, organization: row.OrganizationID, slot: slot, renewed: s.Now()}, nil
 }
 
 // renew keeps the slot. One that was lost, because its storage forgot it or this process stood still, is taken
@@ -47,7 +48,7 @@ func (h *held) renew(ctx context.Context) {
 	ok, err := h.slot.Renew(ctx)
 	if err == nil && !ok {
 		var again *jobs.Slot
-		if again, ok, err = h.service.Slots.Acquire(ctx, h.organization); ok {
+		if again, ok, err = h.slots.Acquire(ctx, h.organization); ok {
 			h.slot = again
 		}
 	}

@@ -122,7 +122,7 @@ func (s *Recordings) begin(
 	if err = s.mayAsk(ctx, row, by); err != nil {
 		return row, nil, "", err
 	}
-	if slot, err = s.takeSlot(ctx, row); err != nil {
+	if slot, err = s.takeSlot(ctx, s.Slots, row); err != nil {
 		return row, nil, "", err
 	}
 	if err = s.charge(ctx, row, by); err == nil {

@@ -20,17 +20,30 @@ type bodyReader struct {
 	stall time.Duration
 	// deadline is when the whole body must be here; zero where only standing still is bounded.
 	deadline time.Time
-	failed   error
+	// least is how many bytes a second must come on average beyond the stall time; 0 for any. came did so far, and waited is
+	// how long they were waited for: what the reader itself takes is not counted, nor held against the client.
+	least  int64
+	came   int64
+	waited time.Duration
+	failed error
 }
 
-// extend gives the client until the stall time from now, and no longer than the deadline. The error is that of a
-// connection without deadlines, as in tests without a network.
-func (b *bodyReader) extend() {
-	until := time.Now().Add(b.stall)
+// extend gives the client until the stall time from now, and no longer than the deadline and its rate: who sends a byte now
+// and then would hold a connection for days. The error is that of a connection without deadlines, as in tests without a
+// network.
+func (b *bodyReader) extend() (now time.Time) {
+	now = time.Now()
+	wait := b.stall
+	if b.least > 0 {
+		seconds := min(float64(b.came)/float64(b.least), 1e9) // more is no time.Duration
+		wait = min(wait, b.stall+time.Duration(seconds*float64(time.Second))-b.waited)
+	}
+	until := now.Add(wait)
 	if !b.deadline.IsZero() && b.deadline.Before(until) {
 		until = b.deadline
 	}
 	_ = b.control.SetReadDeadline(until)
+	return now
 }
 
 func (b *bodyReader) Read(p []byte) (int, error) {
@@ -40,8 +53,10 @@ func (b *bodyReader) Read(p []byte) (int, error) {
 	if int64(len(p)) > b.left+1 {
 		p = p[:b.left+1]
 	}
-	b.extend()
+	began := b.extend()
 	n, err := b.body.Read(p)
+	b.came += int64(n)
+	b.waited += time.Since(began)
 	if int64(n) > b.left {
 		b.failed = problems.New(problems.PayloadTooLarge, "The body is larger than is read here.")
 		return int(b.left), b.failed

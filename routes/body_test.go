@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -44,6 +45,41 @@ func TestSlowAndShortBodies(t *testing.T) {
 	over := send(t, server, "POST /api/v1/recordings/upload HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer "+h.token(1, "upload")+
 		"\r\nTransfer-Encoding: chunked\r\n\r\n"+strings.Repeat("40000\r\n"+strings.Repeat("x", 0x40000)+"\r\n", 17))
 	h.want(over, 413, "payload_too_large")
+}
+
+// Rule: who sends a byte now and then is refused as one that stands still is; who has sent enough before may pause.
+func TestABodyThatDripsIsRefused(t *testing.T) {
+	t.Parallel()
+	h := open(t, plan{timeouts: routes.Timeouts{BodyStall: 200 * time.Millisecond, BodyLeast: 10_000}})
+	server := h.serve()
+	for before, want := range map[int]int{0: 408, 20_000: 200} {
+		conn, err := net.Dial("tcp", server.Listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = io.WriteString(conn, "POST /api/v1/recordings/upload HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer "+h.token(1, "upload")+
+			"\r\nContent-Length: "+strconv.Itoa(before+10)+"\r\n\r\n"+strings.Repeat("x", before))
+		if err != nil {
+			t.Fatal(err)
+		}
+		go func() {
+			for range 10 {
+				<-time.After(50 * time.Millisecond) // the pace is what is tested
+				if _, err := io.WriteString(conn, "x"); err != nil {
+					return // refused
+				}
+			}
+		}()
+		response, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if response.StatusCode != want {
+			t.Errorf("after %d bytes a drip is answered %d, want %d", before, response.StatusCode, want)
+		}
+		_ = response.Body.Close()
+		_ = conn.Close()
+	}
 }
 
 // The bound on a body's pauses ends with the body: a handler may think for longer than a body may pause.

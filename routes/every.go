@@ -123,7 +123,7 @@ func (t *Table) bound(c echo.Context) {
 	c.Response().Writer = answer
 	if r.Body != nil && r.Body != http.NoBody {
 		answer.extend() // the server itself may write that it waits for the body
-		body := &bodyReader{body: r.Body, control: control, stall: t.timeouts.BodyStall, left: t.bounds.JSON}
+		body := &bodyReader{body: r.Body, control: control, stall: t.timeouts.BodyStall, least: t.timeouts.BodyLeast, left: t.bounds.JSON}
 		body.extend()
 		bounded := r.WithContext(r.Context())
 		bounded.Body = body

@@ -103,15 +103,18 @@ func TestEveryFaultOfADeliveryIsTheSame(t *testing.T) {
 	good := signed("new", "d", now, "text")
 	var told string
 	for name, changes := range map[string][]change{
-		"no headers":         {body("text")},
-		"another id":         {good, func(r *http.Request) { r.Header.Set(routes.DeliveryHeader, "e") }},
-		"two ids":            {good, header(routes.DeliveryHeader, "d")},
-		"id and time moved":  {signed("new", "d.1", now, "text")},
-		"a long id":          {signed("new", strings.Repeat("d", 101), now, "text")},
-		"no time":            {good, func(r *http.Request) { r.Header.Set(routes.TimestampHeader, "now") }},
-		"a changed body":     {good, func(r *http.Request) { r.Body = io.NopCloser(strings.NewReader("tex!")) }},
-		"a longer body":      {good, func(r *http.Request) { r.Body, r.ContentLength = io.NopCloser(strings.NewReader("text!")), 5 }},
-		"a short signature":  {good, func(r *http.Request) { r.Header.Set(routes.SignatureHeader, r.Header.Get(routes.SignatureHeader)[:20]) }},
+		"no headers":        {body("text")},
+		"another id":        {good, func(r *http.Request) { r.Header.Set(routes.DeliveryHeader, "e") }},
+		"two ids":           {good, header(routes.DeliveryHeader, "d")},
+		"id and time moved": {signed("new", "d.1", now, "text")},
+		"a long id":         {signed("new", strings.Repeat("d", 101), now, "text")},
+		"no time":           {good, func(r *http.Request) { r.Header.Set(routes.TimestampHeader, "now") }},
+		"a changed body":    {good, func(r *http.Request) { r.Body = io.NopCloser(strings.NewReader("tex!")) }},
+		"a longer body":     {good, func(r *http.Request) { r.Body, r.ContentLength = io.NopCloser(strings.NewReader("text!")), 5 }},
+		"a short signature": {good, func(r *http.Request) { r.Header.Set(routes.SignatureHeader, r.Header.Get(routes.SignatureHeader)[:20]) }},
+		"two signatures in one": {good, func(r *http.Request) {
+			r.Header.Set(routes.SignatureHeader, r.Header.Get(routes.SignatureHeader)+","+r.Header.Get(routes.SignatureHeader))
+		}},
 		"an empty signature": {good, func(r *http.Request) { r.Header.Set(routes.SignatureHeader, "sha256=") }},
 		"a third key":        {signed("", "d", now, "text")},
 		"another place":      {good, func(r *http.Request) { r.URL.Path = "/hooks/elsewhere" }},
@@ -127,6 +130,21 @@ func TestEveryFaultOfADeliveryIsTheSame(t *testing.T) {
 	}
 	if spooled.Used() != 0 {
 		t.Errorf("%d bytes stay in the spool", spooled.Used())
+	}
+}
+
+// Rule: an integration that there is not costs as much as one that there is, so that the time of a refusal tells neither; no
+// key is its key.
+func TestAnUnknownIntegrationIsWeighedToo(t *testing.T) {
+	t.Parallel()
+	h, spooled, _ := mailroom(t, 1<<20)
+	for _, secret := range []string{"new", "", string(make([]byte, sha256.Size))} {
+		sent := strings.NewReader("text")
+		a := h.call("POST", "/hooks/elsewhere", signed(secret, "d", time.Now(), "text"), func(r *http.Request) { r.Body = io.NopCloser(sent) })
+		h.want(a, http.StatusUnauthorized, "invalid_token")
+		if sent.Len() != 0 || spooled.Used() != 0 {
+			t.Errorf("%d bytes were not read, %d stay in the spool", sent.Len(), spooled.Used())
+		}
 	}
 }
 

@@ -63,6 +63,8 @@ type Timeouts struct {
 	Agent time.Duration
 	// BodyStall is how long a body may send no byte; 30 s.
 	BodyStall time.Duration
+	// BodyLeast is how many bytes of a body must come in a second, on average beyond BodyStall; 0 for any number.
+	BodyLeast int64
 	// WriteStall is how long a client may take no byte of the answer; 30 s.
 	WriteStall time.Duration
 }

@@ -337,7 +337,7 @@ func tableOptions(cfg *config.Config, guard *auth.Guard, counted routes.Metrics,
 		Bounds: routes.Bounds{Upload: int64(cfg.MaxUploadMB) << 20},
 		Timeouts: routes.Timeouts{
 			Handler: cfg.HandlerTimeout, Model: cfg.TextModelTimeout + cfg.HandlerTimeout, Agent: cfg.AgentTimeout + cfg.TextModelTimeout + cfg.HandlerTimeout,
-			BodyStall: cfg.UploadStallTimeout, WriteStall: cfg.UploadStallTimeout,
+			BodyStall: cfg.UploadStallTimeout, BodyLeast: int64(cfg.UploadLeastRate), WriteStall: cfg.UploadStallTimeout,
 		},
 		Origins: cfg.AllowedOrigins,
 		Metrics: counted, Logger: logger, Now: now,

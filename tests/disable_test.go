@@ -2,10 +2,14 @@ package tests
 
 import (
 	"context"
+	"fmt"
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -28,9 +32,32 @@ type disabling struct {
 	hook     map[string]any
 	stream   *opened
 	job      int64
+	// receiver is an address of a webhook, which answers nothing; called is how many attempts hang on it.
+	receiver string
+	called   atomic.Int64
+	asked    atomic.Int64
 }
 
-// busy gives the account a stream, a session, a public link and a job at work, each begun on another process than the one
+// stranger is somebody who has posted nothing yet from the address: one address may post in ten times a minute.
+func (d *disabling) stranger(process *servertest.Process) *servertest.Client {
+	client, n := process.Client(""), d.asked.Add(1)
+	client.Header.Set("X-Forwarded-For", fmt.Sprintf("198.51.%d.%d", n/250, n%250+1))
+	return client
+}
+
+// hang makes the receiver.
+func (d *disabling) hang(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, request *http.Request) {
+		_, _ = io.Copy(io.Discard, request.Body) // a server hears of the end of a connection once it has read all
+		d.called.Add(1)
+		<-request.Context().Done()
+		d.called.Add(-1)
+	}))
+	t.Cleanup(func() { server.CloseClientConnections(); server.Close() })
+	d.receiver = server.URL
+}
+
+// busy gives the account a stream, a session, a public link, an event on its way and a job at work, each begun on another process than the one
 // that will hear of its end.
 func (d *disabling) busy(t *testing.T) {
 	t.Helper()
@@ -51,6 +78,13 @@ func (d *disabling) busy(t *testing.T) {
 		http.Header{"Content-Type": {"application/json"}, "X-Forwarded-Proto": {"https"}})
 	_, d.link, _ = strings.Cut(shared.JSON(t)["share_url"].(string), "notes.example.org")
 	d.hook = d.client.Send(http.MethodPost, "/api/v1/integrations", map[string]any{"name": "Room"}).JSON(t)
+	webhook := d.client.Send(http.MethodPost, "/api/v1/webhooks", map[string]any{
+		"name": "Hangs", "url": d.receiver, "allow_http": true, "events": []string{"webhook.test"},
+	}).JSON(t)
+	if answer := d.client.Send(http.MethodPost, at("/api/v1/webhooks/%d/test", recordingID(t, webhook)), nil); answer.Status != http.StatusAccepted {
+		t.Fatalf("test the webhook: %v", answer)
+	}
+	servertest.Eventually(t, 10*time.Second, "an event is on its way", func() bool { return d.called.Load() > 0 })
 	d.job = recordingID(t, d.client.Upload("tone.wav", tone(t), map[string]string{"title": "Held"}).JSON(t))
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -73,6 +107,11 @@ func (d *disabling) ends() map[string]func() {
 	ends := map[string]func(){
 		"the stream on process 1":         func() { d.stream.rest() },
 		"the provider's call for the job": func() { _ = d.r.speech.Await(d.t.Context(), func(s *asrtest.Server) bool { return s.InFlight() == 0 }) },
+		"the event on its way": func() {
+			for began := time.Now(); d.called.Load() > 0 && time.Since(began) < 10*time.Second; {
+				<-time.After(10 * time.Millisecond)
+			}
+		},
 	}
 	until := func(client *servertest.Client, path string, want int) func() {
 		return func() {
@@ -91,10 +130,18 @@ func (d *disabling) ends() map[string]func() {
 			hook, secret := "/hooks/"+d.hook["public_id"].(string), d.hook["secret"].(string)
 			// Until then each is refused for what it holds, which is no recording.
 			for nth, began := 0, time.Now(); time.Since(began) < 10*time.Second; nth++ {
-				if delivery(process.Client(""), hook, secret, "d-"+number+"-"+strconv.Itoa(nth), []byte("none")).Status == http.StatusUnauthorized {
+				if delivery(d.stranger(process), hook, secret, "d-"+number+"-"+strconv.Itoa(nth), []byte("none")).Status == http.StatusUnauthorized {
 					return
 				}
 				<-time.After(10 * time.Millisecond)
+			}
+		}
+		ends["the recorder on process "+number] = func() {
+			secret := strings.TrimPrefix(d.client.Header.Get("Authorization"), "Bearer ")
+			for began := time.Now(); time.Since(began) < 10*time.Second; <-time.After(10 * time.Millisecond) {
+				if recordBy(d.t, d.stranger(process), nil, "secret", secret).Status == http.StatusUnauthorized {
+					return
+				}
 			}
 		}
 		ends["the link on process "+number] = until(process.Client(""), d.link, http.StatusNotFound)
@@ -120,8 +167,8 @@ func (d *disabling) measured(t *testing.T, how string, since time.Time, ends map
 }
 
 // Rule (H-039, issue 7 line 4): when an account is disabled, by the API or in the database, its open stream, tokens,
-// sessions, signed hook, public link and the provider's call of its job are over within a second, on all of three processes. The
-// recording fails with account_disabled, and is done once the account is enabled and it is started again.
+// sessions, signed hook, recorder, public link, the provider's call of its job and an event on its way are over within a second,
+// on all of three processes. The recording fails with account_disabled, and is done once the account is enabled and it is started again.
 func TestADisabledAccountStopsEverywhere(t *testing.T) {
 	t.Parallel()
 	url := modelstest.PostgresURL(t)
@@ -130,7 +177,9 @@ func TestADisabledAccountStopsEverywhere(t *testing.T) {
 	d := &disabling{replicas: newReplicas(t, servertest.Environment{
 		"DATABASE_URL": url, "RATELIMIT_STORAGE_URI": testservices.OwnRedis(t), "TRUSTED_PROXY_COUNT": "1",
 		"PUBLIC_URL": "http://notes.example.org", "LOGIN_RATE_LIMIT": "100/minute",
+		"WEBHOOK_INTRANET_HOST_ALLOWLIST": `127\.0\.0\.1`, "WEBHOOK_DELIVERY_TIMEOUT_SECONDS": "60",
 	})}
+	d.hang(t)
 	d.user = int64(d.client.Get("/api/v1/users/me").JSON(t)["id"].(float64))
 	words := d.r.speech
 	words.Always(func(asrtest.Call) asrtest.Reply { return asrtest.Reply{Hold: true} })
