@@ -235,7 +235,7 @@ func TestAStateComesBackOnce(t *testing.T) {
 			t.Errorf("back came %+v, %v", back, err)
 		}
 		refused("a second time", cookie, state.Value)
-		clock.advance(time.Minute)
+		clock.Advance(time.Minute)
 		refused("too late", theirs, another.Value)
 	})
 }

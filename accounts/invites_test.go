@@ -15,10 +15,11 @@ import (
 	"github.com/stenometer/stenometer/models"
 	"github.com/stenometer/stenometer/models/modelstest"
 	"github.com/stenometer/stenometer/problems"
+	"github.com/stenometer/stenometer/tests/clocktest"
 )
 
 // inviting is a store that signs, with an administrator, and a clock of its own.
-func inviting(t *testing.T, db *models.DB) (*accounts.Accounts, *clock, accounts.User) {
+func inviting(t *testing.T, db *models.DB) (*accounts.Accounts, *clocktest.Clock, accounts.User) {
 	t.Helper()
 	time := newClock()
 	store := accounts.New(db, accounts.Options{Registration: accounts.ByInvite, SecretKey: "0123456789abcdef", Now: time.Now})
@@ -171,7 +172,7 @@ func TestWhatVoidsAnInvite(t *testing.T) {
 		}
 		refused("one that was withdrawn", token)
 		_, token = invite(t, store, boss, "ada@example.org", "")
-		clock.advance(accounts.DefaultInviteDays * 24 * time.Hour)
+		clock.Advance(accounts.DefaultInviteDays * 24 * time.Hour)
 		refused("one that has expired", token)
 		for _, none := range []string{"", "inv_", strings.Repeat("x", 5000)} {
 			refused("none", none)

@@ -164,7 +164,7 @@ func TestAResetThatIsOver(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		clock.advance(time.Minute)
+		clock.Advance(time.Minute)
 		_, err = store.Reset(ctx, token, better)
 		expectProblem(t, err, problems.InvalidLink, "after its time")
 		if token, err = store.MakeReset(ctx, ann.ID); err != nil {

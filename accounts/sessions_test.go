@@ -3,7 +3,6 @@ package accounts_test
 import (
 	"context"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -12,27 +11,10 @@ import (
 	"github.com/stenometer/stenometer/accounts"
 	"github.com/stenometer/stenometer/models"
 	"github.com/stenometer/stenometer/models/modelstest"
+	"github.com/stenometer/stenometer/tests/clocktest"
 )
 
-// clock is a time that the test moves.
-type clock struct {
-	mu  sync.Mutex
-	now time.Time
-}
-
-func newClock() *clock { return &clock{now: time.Date(2026, 3, 5, 6, 0, 0, 0, time.UTC)} }
-
-func (c *clock) Now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.now
-}
-
-func (c *clock) advance(by time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.now = c.now.Add(by)
-}
+func newClock() *clocktest.Clock { return clocktest.New(time.Date(2026, 3, 5, 6, 0, 0, 0, time.UTC)) }
 
 func open(t testing.TB, store *accounts.Accounts, old string, user accounts.User) string {
 	t.Helper()
@@ -154,7 +136,7 @@ func TestSessionsExpire(t *testing.T) {
 		ann := register(t, store, wish("ann"))
 		idle, busy := open(t, store, "", ann), open(t, store, "", ann)
 		for i := range 9 {
-			clock.advance(30 * time.Minute)
+			clock.Advance(30 * time.Minute)
 			if !opens(t, store, busy) {
 				t.Fatalf("a busy session ended after %d half hours", i+1)
 			}
@@ -162,7 +144,7 @@ func TestSessionsExpire(t *testing.T) {
 		if opens(t, store, idle) {
 			t.Error("a session that was idle for hours still opens")
 		}
-		clock.advance(30 * time.Minute)
+		clock.Advance(30 * time.Minute)
 		if opens(t, store, busy) {
 			t.Error("a busy session outlives its lifetime")
 		}
@@ -179,7 +161,7 @@ func TestExpiredSessionsAreRemoved(t *testing.T) {
 		})
 		ann := register(t, store, wish("ann"))
 		open(t, store, "", ann)
-		clock.advance(time.Hour)
+		clock.Advance(time.Hour)
 		lives := open(t, store, "", ann)
 		store.Start(context.Background())
 		store.Start(context.Background()) // a second Start is none

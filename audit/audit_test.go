@@ -127,18 +127,7 @@ func TestWhoseAnEntryIs(t *testing.T) {
 		log := audit.New(db, audit.Options{})
 		var users []models.User
 		for _, name := range []string{"north", "south"} {
-			org := models.Organization{Slug: name, Name: name, TimeZone: "UTC", CreatedAt: time.Now()}
-			user := models.User{Email: name + "@example.org", Username: name, PasswordHash: "-", Role: "admin", CreatedAt: time.Now()}
-			if err := change(t, db, func(tx *gorm.DB) error {
-				if err := tx.Create(&org).Error; err != nil {
-					return err
-				}
-				user.OrganizationID = org.ID
-				return tx.Create(&user).Error
-			}); err != nil {
-				t.Fatal(err)
-			}
-			users = append(users, user)
+			users = append(users, modelstest.Account(t, db, name, name, "admin"))
 		}
 		north, south := users[0], users[1]
 		entries := []struct {

@@ -190,9 +190,12 @@ func (w Wish) chars() int {
 // problem is what a caller is told who waited for a model.
 func problem(err error) error {
 	const attempt = "complete a conversation"
-	if errors.Is(err, budgets.ErrHoldLost) || models.IsBusy(err) {
+	if errors.Is(err, budgets.ErrHoldLost) {
 		return problems.New(problems.DatabaseUnavailable, "The database did not answer in time; try again.").
 			Because(fmt.Errorf("%s: %w", attempt, err)).After(2 * time.Second)
 	}
-	return fmt.Errorf("%s: %w", attempt, llm.Problem(err))
+	if models.IsBusy(err) {
+		return models.Unavailable(attempt, err) //nolint:wrapcheck // it says what was attempted
+	}
+	return fmt.Errorf("%s: %w", attempt, problems.OfProvider(err))
 }

@@ -42,18 +42,7 @@ func each(t *testing.T, test func(r *rig)) {
 // member is an account of the organization, made if need be, with a role.
 func (r *rig) member(organization, name, role string) auth.Principal {
 	r.t.Helper()
-	user := models.User{Email: name + "@example.org", Username: name, PasswordHash: "-", Role: role, CreatedAt: r.now}
-	err := r.db.Transaction(r.t.Context(), func(tx *gorm.DB) error {
-		org := models.Organization{Slug: organization, Name: organization, TimeZone: "UTC", CreatedAt: r.now}
-		if err := tx.Where("slug = ?", organization).FirstOrCreate(&org).Error; err != nil {
-			return err
-		}
-		user.OrganizationID = org.ID
-		return tx.Create(&user).Error
-	})
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	user := modelstest.Account(r.t, r.db, organization, name, role)
 	return authtest.By(r.t, auth.Token{ID: 1, UserID: user.ID, OrganizationID: user.OrganizationID, Role: role, Scopes: auth.FullScopes()})
 }
 

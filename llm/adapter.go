@@ -10,6 +10,7 @@ import (
 	"github.com/stenometer/stenometer/budgets"
 	"github.com/stenometer/stenometer/outbound"
 	"github.com/stenometer/stenometer/problems"
+	"github.com/stenometer/stenometer/providers"
 )
 
 // AdapterOptions bounds how an Adapter works. Zero values take the defaults.
@@ -129,25 +130,25 @@ func (a *Adapter) complete(ctx context.Context, request Request) (Completion, An
 }
 
 // allowed asks the breaker. What it refuses was not sent and costs nothing.
-func (a *Adapter) allowed() *Error {
+func (a *Adapter) allowed() *providers.Error {
 	wait, ok := a.Breaker.Allow()
 	if ok {
 		return nil
 	}
-	paused := retryable(Unreachable, 0, "The text model's service was busy or failed, and is left alone for a moment")
-	paused.RetryAfter, paused.unsent = wait, true
+	paused := providers.Retryable(providers.Unreachable, 0, "The text model's service was busy or failed, and is left alone for a moment")
+	paused.RetryAfter, paused.Unsent = wait, true
 	return paused
 }
 
 // tell tells the breaker how a call ended that it had allowed.
 func (a *Adapter) tell(ctx context.Context, err error) {
-	var failure *Error
+	var failure *providers.Error
 	switch {
 	case err == nil:
 		a.Breaker.Succeeded()
 	case !errors.As(err, &failure), ctx.Err() != nil && failure.Status == 0:
 		a.Breaker.Ended()
-	case failure.blamesProvider():
+	case blamesProvider(failure):
 		a.Breaker.Failed(failure.RetryAfter)
 	default:
 		a.Breaker.Succeeded()
@@ -157,11 +158,11 @@ func (a *Adapter) tell(ctx context.Context, err error) {
 // again tells how long to wait before the next attempt, if there is to be one. A call that was lost after its time, or
 // after a part of the answer came, was worked on and is not paid for twice.
 func (a *Adapter) again(attempt int, completion Completion, err error, patience time.Duration) (wait time.Duration, again bool) {
-	var failure *Error
-	if !errors.As(err, &failure) || failure.permanent || attempt >= a.Attempts {
+	var failure *providers.Error
+	if !errors.As(err, &failure) || failure.Permanent || attempt >= a.Attempts {
 		return 0, false
 	}
-	if completion.Text != "" || len(completion.Calls) > 0 || failure.Kind == TimedOut && failure.Status == 0 || failure.RetryAfter > patience {
+	if completion.Text != "" || len(completion.Calls) > 0 || failure.Kind == providers.TimedOut && failure.Status == 0 || failure.RetryAfter > patience {
 		return 0, false
 	}
 	wait = a.Backoff

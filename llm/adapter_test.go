@@ -12,6 +12,7 @@ import (
 	"github.com/stenometer/stenometer/llm"
 	"github.com/stenometer/stenometer/models"
 	"github.com/stenometer/stenometer/problems"
+	"github.com/stenometer/stenometer/providers"
 	"github.com/stenometer/stenometer/tests/llmtest"
 )
 
@@ -81,8 +82,8 @@ func TestLongRetryAfterIsPassedOn(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, func(s *settings) { s.adapter.Attempts = 3 })
 	r.model.Script(llmtest.Busy(90))
-	failure := r.fails(llm.RateLimited)
-	if problem := expect(t, llm.Problem(failure), problems.ProviderUnavailable); problem.RetryAfter != 90*time.Second {
+	failure := r.fails(providers.RateLimited)
+	if problem := expect(t, problems.OfProvider(failure), problems.ProviderUnavailable); problem.RetryAfter != 90*time.Second {
 		t.Errorf("the caller is told to wait %s", problem.RetryAfter)
 	}
 }
@@ -229,8 +230,8 @@ func TestProviderThatDoesNotAnswerIsLeftInTime(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, func(s *settings) { s.options.Timeout = time.Second })
 	r.model.Script(llmtest.Reply{Hold: true})
-	failure := r.fails(llm.TimedOut)
-	expect(t, llm.Problem(failure), problems.ProviderTimeout)
+	failure := r.fails(providers.TimedOut)
+	expect(t, problems.OfProvider(failure), problems.ProviderTimeout)
 	r.await(patience, "the call is canceled", func(s *llmtest.Server) bool { return s.Aborted() == 1 })
 	r.charged(r.line(), models.LedgerEntry{Outcome: "failed", Source: "estimated", InputTokens: 4, ChargedMicros: 4})
 }
@@ -250,10 +251,10 @@ func TestProblemsTellFailuresInOurWords(t *testing.T) {
 		r.model.Script(llmtest.Fails(status))
 		_, err := r.ask(request(prompt))
 		r.discreet(err)
-		expect(t, llm.Problem(err), want)
+		expect(t, problems.OfProvider(err), want)
 	}
 	other := errors.New("the disk is full")
-	if got := llm.Problem(other); got.Error() != other.Error() || llm.Permanent(other) {
+	if got := problems.OfProvider(other); got.Error() != other.Error() || providers.IsPermanent(other) {
 		t.Error("what is not the provider's fault is told as it")
 	}
 }

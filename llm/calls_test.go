@@ -8,6 +8,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/stenometer/stenometer/providers"
 )
 
 // Servers tell calls apart in several ways; what is wrong is left out or named by us.
@@ -81,8 +83,8 @@ func TestCallsAreBounded(t *testing.T) {
 			t.Errorf("%d calls, cut: %v", len(got.Calls), got.Cut)
 		}
 		piece := json.RawMessage(`[{"index":0,"id":"c0","function":{"arguments":"` + strings.Repeat("x", maxArguments/2) + `"}}]`)
-		var failure *Error
-		if err := errors.Join(asked.take(piece, whole), asked.take(piece, whole), asked.take(piece, whole)); !errors.As(err, &failure) || failure.Kind != Unreadable {
+		var failure *providers.Error
+		if err := errors.Join(asked.take(piece, whole), asked.take(piece, whole), asked.take(piece, whole)); !errors.As(err, &failure) || failure.Kind != providers.Unreadable {
 			t.Errorf("endless arguments: %v", err)
 		}
 	}

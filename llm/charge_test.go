@@ -11,8 +11,8 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/stenometer/stenometer/budgets"
-	"github.com/stenometer/stenometer/llm"
 	"github.com/stenometer/stenometer/models"
+	"github.com/stenometer/stenometer/providers"
 	"github.com/stenometer/stenometer/tests/llmtest"
 )
 
@@ -78,37 +78,37 @@ func TestFailedCallIsCharged(t *testing.T) {
 	dropped.Drop = true
 	for name, c := range map[string]struct {
 		reply llmtest.Reply
-		kind  llm.Kind
+		kind  providers.Kind
 		want  models.LedgerEntry
 	}{
-		"redirect":           {llmtest.Reply{Status: http.StatusFound, Headers: map[string]string{"Location": "/v1/other"}}, llm.Unreachable, free},
-		"bad request":        {llmtest.Fails(http.StatusBadRequest), llm.Refused, free},
-		"key refused":        {llmtest.Fails(http.StatusUnauthorized), llm.Unauthorized, free},
-		"forbidden":          {llmtest.Fails(http.StatusForbidden), llm.Unauthorized, free},
-		"unpaid":             {llmtest.Fails(http.StatusPaymentRequired), llm.Unpaid, free},
-		"unknown":            {llmtest.Fails(http.StatusNotFound), llm.WrongModel, free},
-		"too large":          {llmtest.Fails(http.StatusRequestEntityTooLarge), llm.TooLarge, free},
-		"busy":               {llmtest.Busy(2), llm.RateLimited, free},
-		"out of credit":      {llmtest.Reply{Status: http.StatusTooManyRequests, Body: `{"error":{"code":"insufficient_quota"}}`}, llm.Unpaid, free},
-		"fault":              {llmtest.Fails(http.StatusInternalServerError), llm.ServiceFault, free},
-		"gateway timeout":    {llmtest.Fails(http.StatusGatewayTimeout), llm.TimedOut, free},
-		"cut":                {llmtest.Reply{Cut: true}, llm.Unreachable, read},
-		"cut in the answer":  {dropped, llm.Unreachable, reading(10)},
-		"error in a success": {llmtest.Sends(`{"error":{"message":"PROVIDER-SECRET queue full"}}`), llm.ServiceFault, read},
-		"no choices":         {llmtest.Sends(`{"choices":[]}`), llm.Unreadable, read},
-		"null":               {llmtest.Sends(`null`), llm.Unreadable, read},
-		"null content":       {llmtest.Sends(`{"choices":[{"message":{"content":null}}]}`), llm.Unreadable, read},
-		"html":               {llmtest.Sends(`<html>no</html>`), llm.Unreadable, reading(5)},
-		"broken JSON":        {llmtest.Sends(`{"choices":[{"mess`), llm.Unreadable, reading(6)},
-		"declined":           {llmtest.Sends(`{"choices":[{"message":{"refusal":"no"}}]}`), llm.Refused, read},
-		"reported, empty":    {llmtest.Says(" ").Using(11, 3), llm.Unreadable, models.LedgerEntry{Outcome: "failed", Source: "reported", InputTokens: 11, OutputTokens: 3, ChargedMicros: 41}},
+		"redirect":           {llmtest.Reply{Status: http.StatusFound, Headers: map[string]string{"Location": "/v1/other"}}, providers.Unreachable, free},
+		"bad request":        {llmtest.Fails(http.StatusBadRequest), providers.Refused, free},
+		"key refused":        {llmtest.Fails(http.StatusUnauthorized), providers.Unauthorized, free},
+		"forbidden":          {llmtest.Fails(http.StatusForbidden), providers.Unauthorized, free},
+		"unpaid":             {llmtest.Fails(http.StatusPaymentRequired), providers.Unpaid, free},
+		"unknown":            {llmtest.Fails(http.StatusNotFound), providers.WrongModel, free},
+		"too large":          {llmtest.Fails(http.StatusRequestEntityTooLarge), providers.TooLarge, free},
+		"busy":               {llmtest.Busy(2), providers.RateLimited, free},
+		"out of credit":      {llmtest.Reply{Status: http.StatusTooManyRequests, Body: `{"error":{"code":"insufficient_quota"}}`}, providers.Unpaid, free},
+		"fault":              {llmtest.Fails(http.StatusInternalServerError), providers.ServiceFault, free},
+		"gateway timeout":    {llmtest.Fails(http.StatusGatewayTimeout), providers.TimedOut, free},
+		"cut":                {llmtest.Reply{Cut: true}, providers.Unreachable, read},
+		"cut in the answer":  {dropped, providers.Unreachable, reading(10)},
+		"error in a success": {llmtest.Sends(`{"error":{"message":"PROVIDER-SECRET queue full"}}`), providers.ServiceFault, read},
+		"no choices":         {llmtest.Sends(`{"choices":[]}`), providers.Unreadable, read},
+		"null":               {llmtest.Sends(`null`), providers.Unreadable, read},
+		"null content":       {llmtest.Sends(`{"choices":[{"message":{"content":null}}]}`), providers.Unreadable, read},
+		"html":               {llmtest.Sends(`<html>no</html>`), providers.Unreadable, reading(5)},
+		"broken JSON":        {llmtest.Sends(`{"choices":[{"mess`), providers.Unreadable, reading(6)},
+		"declined":           {llmtest.Sends(`{"choices":[{"message":{"refusal":"no"}}]}`), providers.Refused, read},
+		"reported, empty":    {llmtest.Says(" ").Using(11, 3), providers.Unreadable, models.LedgerEntry{Outcome: "failed", Source: "reported", InputTokens: 11, OutputTokens: 3, ChargedMicros: 41}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t, nil)
 			r.model.Script(c.reply)
 			_, err := r.ask(request(prompt))
-			var failure *llm.Error
+			var failure *providers.Error
 			if !errors.As(err, &failure) || failure.Kind != c.kind {
 				t.Fatalf("got %v, want a failure of kind %s", err, c.kind)
 			}
@@ -134,8 +134,8 @@ func TestCallThatNeverConnectedIsFree(t *testing.T) {
 	closed := llmtest.New(t)
 	closed.Close()
 	r := newRig(t, func(s *settings) { s.options.BaseURL = closed.BaseURL() })
-	failure := r.fails(llm.Unreachable)
-	if failure.Retryable() != true || llm.Permanent(failure) {
+	failure := r.fails(providers.Unreachable)
+	if failure.Permanent || providers.IsPermanent(failure) {
 		t.Error("a provider that is away is not away for good")
 	}
 	r.charged(r.line(), models.LedgerEntry{Outcome: "failed", Source: "reported"})
@@ -185,7 +185,7 @@ func TestAnswerIsBounded(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, nil)
 	r.model.Script(llmtest.Sends(`{"choices":[{"message":{"content":"` + strings.Repeat("x", 9<<20) + `"}}]}`))
-	r.fails(llm.Unreadable)
+	r.fails(providers.Unreadable)
 	if line := r.line(); line.OutputTokens != 100 || line.ChargedMicros > line.HeldMicros {
 		t.Errorf("%d tokens at %d micro-dollars, of %d held", line.OutputTokens, line.ChargedMicros, line.HeldMicros)
 	}

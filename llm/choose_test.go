@@ -10,6 +10,7 @@ import (
 
 	"github.com/stenometer/stenometer/budgets"
 	"github.com/stenometer/stenometer/llm"
+	"github.com/stenometer/stenometer/providers"
 	"github.com/stenometer/stenometer/tests/llmtest"
 )
 
@@ -129,7 +130,7 @@ func TestRedirectIsNotFollowed(t *testing.T) {
 	other := llmtest.New(t)
 	r := newRig(t, nil)
 	r.model.Script(llmtest.Reply{Status: http.StatusTemporaryRedirect, Headers: map[string]string{"Location": other.BaseURL() + "/chat/completions"}})
-	if failure := r.fails(llm.Unreachable); failure.Retryable() {
+	if failure := r.fails(providers.Unreachable); !failure.Permanent {
 		t.Error("a redirect is no passing trouble")
 	}
 	if len(other.Calls()) != 0 {

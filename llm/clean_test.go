@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stenometer/stenometer/llm"
+	"github.com/stenometer/stenometer/providers"
 	"github.com/stenometer/stenometer/tests/llmtest"
 )
 
@@ -52,10 +52,10 @@ func TestAnswerThatIsOnlyThoughtIsNone(t *testing.T) {
 	reply := llmtest.Says("<think>so many words")
 	reply.Finish = "length"
 	r.model.Script(llmtest.Says("<think>hm</think>"), reply)
-	if failure := r.fails(llm.Unreadable); !strings.Contains(failure.Error(), "empty") {
+	if failure := r.fails(providers.Unreadable); !strings.Contains(failure.Error(), "empty") {
 		t.Errorf("got %v", failure)
 	}
-	if failure := r.fails(llm.Unreadable); !strings.Contains(failure.Error(), "used up") {
+	if failure := r.fails(providers.Unreadable); !strings.Contains(failure.Error(), "used up") {
 		t.Errorf("got %v", failure)
 	}
 }

@@ -7,27 +7,27 @@ import (
 	"strings"
 
 	"github.com/stenometer/stenometer/budgets"
+	"github.com/stenometer/stenometer/providers"
 )
 
 // decode reads an answer. Members of another type than expected are taken as absent; an answer without a
 // choice is an error, with the usage that it tells all the same.
 func decode(body []byte) (Completion, error) {
-	var form struct {
-		Model   loose           `json:"model"`
-		Choices json.RawMessage `json:"choices"`
-		Usage   json.RawMessage `json:"usage"`
-		Error   json.RawMessage `json:"error"`
-	}
+	var form answerForm
 	if err := json.Unmarshal(body, &form); err != nil {
 		return Completion{Text: string(body)}, unreadable("is not the JSON that was expected")
 	}
 	completion := Completion{Model: form.Model.text, Reported: usage(form.Usage)}
-	if present(form.Error) {
-		return completion, retryable(ServiceFault, 0, "The text model's service answered with an error")
+	if form.failed() {
+		return completion, faulty()
 	}
 	choice, found := first(form.Choices)
 	if !found {
 		return completion, unreadable("has no text")
+	}
+	if choice.failed() {
+		completion.Text = choice.Message.Content.text
+		return completion, faulty()
 	}
 	completion.Text = choice.Message.Content.text
 	completion.Cut = choice.FinishReason.text == "length"
@@ -36,21 +36,59 @@ func decode(body []byte) (Completion, error) {
 		return completion, err
 	}
 	asked.tell(&completion)
-	if len(completion.Calls) == 0 && strings.TrimSpace(completion.Text) == "" && (choice.Message.Refusal.text != "" || choice.FinishReason.text == "content_filter") {
-		return completion, permanent(Refused, 0, "The text model declined to answer")
+	switch {
+	case choice.filtered():
+		return completion, withheld()
+	case len(completion.Calls) == 0 && strings.TrimSpace(completion.Text) == "" && choice.Message.Refusal.text != "":
+		return completion, declined()
 	}
 	return completion, nil
 }
 
-func unreadable(why string) *Error {
-	return permanent(Unreadable, 0, "The text model's answer "+why)
+// answerForm is an answer, or a chunk of one.
+type answerForm struct {
+	Object  loose           `json:"object"`
+	Type    loose           `json:"type"`
+	Model   loose           `json:"model"`
+	Choices json.RawMessage `json:"choices"`
+	Usage   json.RawMessage `json:"usage"`
+	Error   json.RawMessage `json:"error"`
+}
+
+// failed reports whether an error stands where the answer should, in one of the ways in which services write it.
+func (f answerForm) failed() bool {
+	return present(f.Error) || f.Object.text == "error" || f.Type.text == "error"
+}
+
+func faulty() *providers.Error {
+	return providers.Retryable(providers.ServiceFault, 0, "The text model's service answered with an error")
+}
+
+func declined() *providers.Error {
+	return providers.Permanent(providers.Refused, 0, "The text model declined to answer")
+}
+
+// withheld is an answer of which the service's filter left a part or nothing: half a summary must not pass for one.
+func withheld() *providers.Error {
+	return providers.Permanent(providers.Refused, 0, "The text model's service withheld the answer or its end")
+}
+
+func unreadable(why string) *providers.Error {
+	return providers.Permanent(providers.Unreadable, 0, "The text model's answer "+why)
 }
 
 type choice struct {
-	FinishReason loose `json:"finish_reason"`
-	Message      said  `json:"message"`
-	Delta        said  `json:"delta"` // of a stream
+	FinishReason loose           `json:"finish_reason"`
+	Message      said            `json:"message"`
+	Delta        said            `json:"delta"` // of a stream
+	Error        json.RawMessage `json:"error"`
 }
+
+// filtered reports whether a filter of the service took away the answer's end.
+func (c choice) filtered() bool { return c.FinishReason.text == "content_filter" }
+
+// failed reports whether the service says that the answer ended by a failure of its own.
+func (c choice) failed() bool { return c.FinishReason.text == "error" || present(c.Error) }
 
 type said struct {
 	Content loose `json:"content"`

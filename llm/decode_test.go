@@ -7,6 +7,8 @@ import (
 	"testing"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/stenometer/stenometer/providers"
 )
 
 // Whatever a provider sends is valid, bounded text, or an error in our words; its usage is whole numbers or none.
@@ -27,7 +29,7 @@ func FuzzAnswers(f *testing.F) {
 			answer, err = adapter.answer(completion, Request{})
 			check(t, answer, err)
 		}
-		var failure *Error
+		var failure *providers.Error
 		if err != nil && !errors.As(err, &failure) {
 			t.Errorf("the error is not ours: %v", err)
 		}

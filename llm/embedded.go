@@ -9,6 +9,7 @@ import (
 
 	"github.com/stenometer/stenometer/budgets"
 	"github.com/stenometer/stenometer/llm/rank"
+	"github.com/stenometer/stenometer/providers"
 )
 
 // What an extract holds at most.
@@ -81,8 +82,8 @@ func (e embedded) quoted(ctx context.Context, request Request) (Completion, erro
 	case budgets.Completing:
 		text, cut = quote(materialOf(request.Messages), ofMessages, room)
 	default:
-		return Completion{}, &Error{
-			Kind: WrongModel, message: "The embedded engine can only summarize and answer questions", permanent: true, unsent: true,
+		return Completion{}, &providers.Error{
+			Kind: providers.WrongModel, Message: "The embedded engine can only summarize and answer questions", Permanent: true, Unsent: true,
 		}
 	}
 	used := budgets.Measure{Input: 1, Output: tokensOf(text)}

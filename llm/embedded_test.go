@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/stenometer/stenometer/budgets"
+	"github.com/stenometer/stenometer/providers"
 )
 
 // meeting is a talk of which the sentences about the budget are the middle, cut as speech engines cut.
@@ -155,7 +156,7 @@ func TestEmbeddedEngineIsHonest(t *testing.T) {
 		if described.Does(operation) != (err == nil) {
 			t.Errorf("%s: says %t, fails with %v", operation, described.Does(operation), err)
 		}
-		if err != nil && !Permanent(err) {
+		if err != nil && !providers.IsPermanent(err) {
 			t.Errorf("%s: %v would be tried again", operation, err)
 		}
 	}

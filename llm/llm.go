@@ -1,7 +1,7 @@
 // Package llm is the one way to a text model. The Adapter holds the most that a call can cost before it is made, sets
 // the output cap on every call, settles what it did cost, and writes the ledger; an Engine only knows how to ask. What
-// models answer is hostile input: whatever comes, an Answer is valid, bounded text, or the call is an *Error in our own
-// words.
+// models answer is hostile input: whatever comes, an Answer is valid, bounded text, or the call is a *providers.Error in our
+// own words.
 package llm
 
 import (
@@ -11,7 +11,7 @@ import (
 	"github.com/stenometer/stenometer/budgets"
 )
 
-// Engine is a text model. Complete makes one attempt, within its own time; its failures are *Error or the context's
+// Engine is a text model. Complete makes one attempt, within its own time; its failures are *providers.Error or the context's
 // error.
 type Engine interface {
 	Describe() Description

@@ -20,6 +20,7 @@ import (
 
 	"github.com/stenometer/stenometer/budgets"
 	"github.com/stenometer/stenometer/outbound"
+	"github.com/stenometer/stenometer/providers"
 )
 
 const (
@@ -126,30 +127,30 @@ func (c *call) carry(request *http.Request, next option.MiddlewareNext) (*http.R
 }
 
 // refusal turns a status that is no success into our words. Of what the provider said only one well-known code is read.
-func (e *openAI) refusal(response *http.Response, said []byte) *Error {
+func (e *openAI) refusal(response *http.Response, said []byte) *providers.Error {
 	status := response.StatusCode
-	var failure *Error
+	var failure *providers.Error
 	switch {
 	case status == http.StatusTooManyRequests && outbound.OutOfCredit(said):
-		return permanent(Unpaid, status, "The text model's service says that its account has no credit left")
+		return providers.Permanent(providers.Unpaid, status, "The text model's service says that its account has no credit left")
 	case status == http.StatusTooManyRequests:
-		failure = retryable(RateLimited, status, "The text model's service is receiving too many requests")
+		failure = providers.Retryable(providers.RateLimited, status, "The text model's service is receiving too many requests")
 	case status == http.StatusRequestTimeout, status == http.StatusGatewayTimeout:
-		failure = retryable(TimedOut, status, "The text model took too long")
+		failure = providers.Retryable(providers.TimedOut, status, "The text model took too long")
 	case status >= 500:
-		failure = retryable(ServiceFault, status, "The text model's service failed")
+		failure = providers.Retryable(providers.ServiceFault, status, "The text model's service failed")
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:
-		return permanent(Unauthorized, status, "The text model's service refused the configured key")
+		return providers.Permanent(providers.Unauthorized, status, "The text model's service refused the configured key")
 	case status == http.StatusPaymentRequired:
-		return permanent(Unpaid, status, "The text model's service asks for payment")
+		return providers.Permanent(providers.Unpaid, status, "The text model's service asks for payment")
 	case status == http.StatusNotFound:
-		return permanent(WrongModel, status, "The text model's service does not know the configured model or address")
+		return providers.Permanent(providers.WrongModel, status, "The text model's service does not know the configured model or address")
 	case status == http.StatusRequestEntityTooLarge:
-		return permanent(TooLarge, status, "The text model takes no text of this length")
+		return providers.Permanent(providers.TooLarge, status, "The text model takes no text of this length")
 	case status >= 400:
-		return permanent(Refused, status, "The text model's service refused the request")
+		return providers.Permanent(providers.Refused, status, "The text model's service refused the request")
 	default:
-		return permanent(Unreachable, status, "The text model's service answered with a redirect, which is not followed")
+		return providers.Permanent(providers.Unreachable, status, "The text model's service answered with a redirect, which is not followed")
 	}
 	failure.RetryAfter = outbound.RetryAfter(response.Header, e.now())
 	return failure
@@ -158,11 +159,11 @@ func (e *openAI) refusal(response *http.Response, said []byte) *Error {
 // failure tells why no whole answer came. The transport's own error names the address and is let go.
 func (c *call) failure(ctx context.Context, err error) error {
 	var (
-		known       *Error
+		known       *providers.Error
 		name        *net.DNSError
 		certificate *tls.CertificateVerificationError
 		network     net.Error
-		failure     *Error
+		failure     *providers.Error
 	)
 	switch {
 	case errors.As(err, &known):
@@ -172,18 +173,18 @@ func (c *call) failure(ctx context.Context, err error) error {
 	case errors.Is(ctx.Err(), context.Canceled):
 		return context.Canceled
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		failure = retryable(TimedOut, 0, "The text model did not answer within "+c.engine.timeout.String())
+		failure = providers.Retryable(providers.TimedOut, 0, "The text model did not answer within "+c.engine.timeout.String())
 	case errors.As(err, &certificate):
-		failure = retryable(Unreachable, 0, "The certificate of the text model's service was not accepted")
+		failure = providers.Retryable(providers.Unreachable, 0, "The certificate of the text model's service was not accepted")
 	case errors.As(err, &name):
-		failure = retryable(Unreachable, 0, "The name of the text model's service could not be resolved")
+		failure = providers.Retryable(providers.Unreachable, 0, "The name of the text model's service could not be resolved")
 	case errors.Is(err, syscall.ECONNREFUSED):
-		failure = retryable(Unreachable, 0, "The text model's service refused the connection")
+		failure = providers.Retryable(providers.Unreachable, 0, "The text model's service refused the connection")
 	case errors.As(err, &network) && network.Timeout():
-		failure = retryable(TimedOut, 0, "The text model took too long")
+		failure = providers.Retryable(providers.TimedOut, 0, "The text model took too long")
 	default:
-		failure = retryable(Unreachable, 0, "The connection to the text model's service was lost")
+		failure = providers.Retryable(providers.Unreachable, 0, "The connection to the text model's service was lost")
 	}
-	failure.unsent = !c.connected.Load()
+	failure.Unsent = !c.connected.Load()
 	return failure
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/option"
 
+	"github.com/stenometer/stenometer/providers"
 	"github.com/stenometer/stenometer/resting"
 )
 
@@ -49,7 +50,9 @@ type streamed struct {
 	told    Completion
 	stopped bool // the model has said that it is done
 	refused bool
-	deaf    error // of the listener
+	// filtered says that the service took away the rest of the answer.
+	filtered bool
+	deaf     error // of the listener
 }
 
 // hear asks, and reads the answer to its end.
@@ -134,7 +137,7 @@ func (c *streamed) chunks(body io.Reader) error {
 			c.stopped = true
 			break
 		}
-		if err := c.chunk(data); err != nil {
+		if err := c.chunk(data, events.fails); err != nil {
 			return err
 		}
 	}
@@ -142,9 +145,11 @@ func (c *streamed) chunks(body io.Reader) error {
 	case err != nil && !c.stopped:
 		return err
 	case !c.stopped:
-		return retryable(Unreachable, 0, "The connection to the text model's service was lost")
+		return providers.Retryable(providers.Unreachable, 0, "The connection to the text model's service was lost")
+	case c.filtered:
+		return withheld()
 	case strings.TrimSpace(c.text.String()) == "" && len(c.asked.calls) == 0 && c.refused:
-		return permanent(Refused, 0, "The text model declined to answer")
+		return declined()
 	}
 	return nil
 }
@@ -166,14 +171,9 @@ func (b *bounded) Read(p []byte) (int, error) {
 }
 
 // chunk takes one piece of the answer. Members of another type than expected are taken as absent.
-func (c *streamed) chunk(raw []byte) error {
-	var form struct {
-		Model   loose           `json:"model"`
-		Choices json.RawMessage `json:"choices"`
-		Usage   json.RawMessage `json:"usage"`
-		Error   json.RawMessage `json:"error"`
-	}
-	if err := json.Unmarshal(raw, &form); err != nil {
+func (c *streamed) chunk(raw []byte, fails bool) error {
+	var form answerForm
+	if err := json.Unmarshal(raw, &form); err != nil && !fails {
 		return unreadable("is not the JSON that was expected")
 	}
 	if form.Model.text != "" {
@@ -182,16 +182,19 @@ func (c *streamed) chunk(raw []byte) error {
 	if reported := usage(form.Usage); reported != nil {
 		c.told.Reported = reported
 	}
-	if present(form.Error) {
-		return retryable(ServiceFault, 0, "The text model's service answered with an error")
+	if fails || form.failed() {
+		return faulty()
 	}
 	piece, found := first(form.Choices)
 	if !found {
 		return nil // the usage, at the end
 	}
+	if piece.failed() {
+		return faulty()
+	}
 	if piece.FinishReason.text != "" {
 		c.stopped, c.told.Cut = true, piece.FinishReason.text == "length"
-		c.refused = c.refused || piece.FinishReason.text == "content_filter"
+		c.filtered = c.filtered || piece.filtered()
 	}
 	c.refused = c.refused || piece.Delta.Refusal.text != ""
 	if err := c.asked.take(piece.Delta.ToolCalls, false); err != nil {

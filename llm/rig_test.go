@@ -19,6 +19,7 @@ import (
 	"github.com/stenometer/stenometer/models/modelstest"
 	"github.com/stenometer/stenometer/outbound"
 	"github.com/stenometer/stenometer/problems"
+	"github.com/stenometer/stenometer/providers"
 	"github.com/stenometer/stenometer/tests/llmtest"
 )
 
@@ -68,12 +69,9 @@ func newRig(t testing.TB, change func(*settings)) *rig {
 		}
 	}
 	r.adapter = llm.NewAdapter(s.engine, s.adapter)
-	organization := models.Organization{Slug: "o", Name: "o", TimeZone: "UTC", CreatedAt: time.Now()}
-	r.write(func(tx *gorm.DB) error { return tx.Create(&organization).Error })
-	user := models.User{OrganizationID: organization.ID, Email: "u@example.org", Username: "u", PasswordHash: "-", Role: "editor", CreatedAt: time.Now()}
-	r.write(func(tx *gorm.DB) error { return tx.Create(&user).Error })
+	user := modelstest.Account(t, r.db, "o", "u", "editor")
 	money := budgetstest.New(t, r.db, prices, func(o *budgets.Options) { o.Default, o.Lease = s.budget, s.lease })
-	r.purse = money.Purses().Of(budgets.Payer{OrganizationID: organization.ID, UserID: user.ID})
+	r.purse = money.Purses().Of(budgets.Payer{OrganizationID: user.OrganizationID, UserID: user.ID})
 	return r
 }
 
@@ -99,11 +97,11 @@ func (r *rig) ask(request llm.Request) (llm.Answer, error) {
 	return r.adapter.Ask(r.t.Context(), r.purse, request)
 }
 
-// fails asks and expects an *llm.Error of this kind, in which nothing stands that is not ours to tell.
-func (r *rig) fails(kind llm.Kind) *llm.Error {
+// fails asks and expects a *providers.Error of this kind, in which nothing stands that is not ours to tell.
+func (r *rig) fails(kind providers.Kind) *providers.Error {
 	r.t.Helper()
 	_, err := r.ask(request("Who spoke?"))
-	var failure *llm.Error
+	var failure *providers.Error
 	if !errors.As(err, &failure) || failure.Kind != kind {
 		r.t.Fatalf("got %v, want a failure of kind %s", err, kind)
 	}
@@ -115,7 +113,7 @@ func (r *rig) fails(kind llm.Kind) *llm.Error {
 func (r *rig) discreet(err error) {
 	r.t.Helper()
 	host := strings.TrimPrefix(strings.TrimSuffix(r.model.BaseURL(), "/v1"), "http://")
-	told := err.Error() + "\n" + llm.Problem(err).Error() + "\n" + r.logged.String()
+	told := err.Error() + "\n" + problems.OfProvider(err).Error() + "\n" + r.logged.String()
 	for _, secret := range []string{key, host, "PROVIDER-SECRET", "sk-key"} {
 		if strings.Contains(told, secret) {
 			r.t.Errorf("%q is told:\n%s", secret, told)

@@ -13,9 +13,9 @@ const (
 	longestThoughtTag = len("</thinking>")
 )
 
-// speech makes the pieces of an answer fit to show as they come, by the rules for whole answers. A piece is held back
-// until nothing that follows can make a link or a tag of it: it ends where no address goes on, outside of brackets. What
-// was said cannot be taken back, so of thoughts whose beginning stood in the prompt only the end is kept from the reader.
+// speech makes the pieces of an answer fit to show as they come, by the rules for whole answers. What may be a part of a
+// link or a tag is held back until it is known: until no address goes on, outside of brackets. What was said cannot be
+// taken back, so of thoughts whose beginning stood in the prompt only the end is kept from the reader.
 type speech struct {
 	given addresses
 	say   func(string) error
@@ -23,6 +23,7 @@ type speech struct {
 	raw      string // not yet searched for thoughts
 	thinking bool
 	held     []byte          // not yet safe
+	begun    string          // the end of the word that was said in part, as the model wrote it
 	space    string          // white space that is said when something follows it
 	said     strings.Builder // what the listener has
 	full     bool
@@ -35,8 +36,9 @@ func newSpeech(messages []Message, say func(string) error) *speech {
 // hear takes the next piece.
 func (s *speech) hear(piece string) error {
 	s.raw += piece
+	waits := len(s.held) > longestScheme
 	s.withoutThoughts(false)
-	if !strings.ContainsFunc(piece, ends) {
+	if waits && !strings.ContainsFunc(piece, ends) {
 		return nil // where nothing ends, nothing new can be said
 	}
 	return s.show(safe(string(s.held)))
@@ -92,7 +94,7 @@ func (s *speech) show(ready int) error {
 	if ready == 0 {
 		return nil
 	}
-	text := s.given.only(withoutOpenTags(string(s.held[:ready])))
+	text := s.following(string(s.held[:ready]))
 	s.held = s.held[ready:]
 	words := strings.TrimRightFunc(text, unicode.IsSpace)
 	if words == "" {
@@ -115,6 +117,24 @@ func (s *speech) show(ready int) error {
 	return s.say(text)
 }
 
+// following is what is said behind the beginning of a word that was said already. When that turns out to begin an address,
+// the rest of the address is what goes.
+func (s *speech) following(piece string) string {
+	text := s.given.only(s.begun + withoutOpenTags(piece))
+	same := 0
+	for same < len(s.begun) && same < len(text) && s.begun[same] == text[same] {
+		same++
+	}
+	for same > 0 && same < len(text) && !utf8.RuneStart(text[same]) {
+		same--
+	}
+	word := s.begun + piece
+	word = word[strings.LastIndexFunc(word, ends)+1:]
+	word = word[max(0, len(word)-2*longestScheme):]
+	s.begun = strings.TrimLeftFunc(word, func(r rune) bool { return r == utf8.RuneError || ends(r) })
+	return text[same:]
+}
+
 // ends reports whether no address goes on behind a character.
 func ends(r rune) bool {
 	return r == ' ' || r == '\n' || r == '\t' || r >= utf8.RuneSelf && !inAddress(r) && r != utf8.RuneError
@@ -122,7 +142,7 @@ func ends(r rune) bool {
 
 // safe is how many bytes of a text may be said whatever follows. A bracket that may begin a link or a tag is waited for
 // until its paragraph ends, in which links end, or until too much waits: then the pieces are told apart, and what is the
-// end of a link without its beginning is cleaned as such.
+// end of a link without its beginning is cleaned as such. A word is not waited for as far as it cannot begin an address.
 func safe(text string) int {
 	ready := 0
 	for i := 0; i < len(text); {
@@ -133,7 +153,7 @@ func safe(text string) int {
 			if !certain {
 				end := strings.Index(text[i:], "\n\n")
 				if end < 0 {
-					return forced(text, ready)
+					return forced(text, ready+harmlessStart(text[ready:i]))
 				}
 				closed = i + end + 2
 				ready = closed
@@ -146,7 +166,31 @@ func safe(text string) int {
 			ready = i
 		}
 	}
-	return ready
+	return ready + harmlessStart(text[ready:])
+}
+
+// schemes are how addresses begin; what begins with another is recognized when it is there.
+const schemes = " http ftp www. file" + slashless
+
+// harmlessStart is how much of a word may be said before its end is there. Who writes without spaces is else not heard
+// before the whole sentence is written.
+func harmlessStart(word string) int {
+	at := strings.IndexAny(word, ":/<[]!")
+	if www := strings.Index(strings.ToLower(word), "www."); www >= 0 && (at < 0 || www < at) {
+		at = www
+	}
+	mayBegin := at >= 0
+	if at < 0 {
+		at = len(word)
+	}
+	run := at
+	for run > 0 && at-run < longestScheme && (isWord(word[run-1]) || word[run-1] == '+' || word[run-1] == '-') {
+		run--
+	}
+	if last := strings.ToLower(word[run:at]); mayBegin || last != "" && strings.Contains(schemes, " "+last) || last == "https" {
+		return run
+	}
+	return at
 }
 
 // harmless reports whether a bracket is certain to begin and end neither link nor tag, and where that which it begins

@@ -15,6 +15,7 @@ const lineBytes = 512
 type events struct {
 	lines *bufio.Scanner
 	data  []byte
+	fails bool // the event's name says that it is an error
 }
 
 func newEvents(body io.Reader) *events {
@@ -25,17 +26,23 @@ func newEvents(body io.Reader) *events {
 
 // next waits for an event with data, and is false at the end. One that no empty line closes was cut off and is none.
 func (e *events) next() bool {
-	e.data = e.data[:0]
+	e.data, e.fails = e.data[:0], false
 	for e.lines.Scan() {
 		line := e.lines.Bytes()
 		if len(line) == 0 {
 			if len(e.data) > 0 {
 				return true
 			}
+			e.fails = false
 			continue
 		}
-		if name, value, _ := bytes.Cut(line, []byte(":")); string(name) == "data" {
-			e.data = append(append(e.data, bytes.TrimPrefix(value, []byte(" "))...), '\n')
+		name, value, _ := bytes.Cut(line, []byte(":"))
+		value = bytes.TrimPrefix(value, []byte(" "))
+		switch string(name) {
+		case "data":
+			e.data = append(append(e.data, value...), '\n')
+		case "event":
+			e.fails = string(value) == "error"
 		}
 	}
 	return false

@@ -33,16 +33,25 @@ func (w *Work) Stream(ctx context.Context, request Request, to Listener) (Answer
 
 // stream makes one attempt. What the model said until a failure is in the completion, to be charged for.
 func (a *Adapter) stream(ctx context.Context, request Request, to Listener) (Completion, Answer, error) {
+	deaf := false
+	say := func(text string) error {
+		err := to.Said(text)
+		deaf = deaf || err != nil
+		return err
+	}
 	var voice interface {
 		hear(piece string) error
 		end() error
 		heard() (text string, full bool)
-	} = newSpeech(request.Messages, to.Said)
+	} = newSpeech(request.Messages, say)
 	if request.Verbatim {
-		voice = &echo{say: to.Said}
+		voice = &echo{say: say}
 	}
 	completion, err := a.engine.StreamCompletion(ctx, request, Listener{Begun: to.Begun, Heard: to.Heard, Said: voice.hear})
 	if err != nil {
+		if !deaf && ctx.Err() == nil {
+			_ = voice.end() // the reader is to have all that came; why the answer ended is what matters
+		}
 		return completion, Answer{}, err
 	}
 	if err := voice.end(); err != nil {

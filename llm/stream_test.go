@@ -11,6 +11,7 @@ import (
 	"github.com/stenometer/stenometer/budgets"
 	"github.com/stenometer/stenometer/llm"
 	"github.com/stenometer/stenometer/models"
+	"github.com/stenometer/stenometer/providers"
 	"github.com/stenometer/stenometer/tests/llmtest"
 )
 
@@ -103,15 +104,15 @@ func TestStreamThatBreaksOffIsNotAskedForAgain(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		change func(*llmtest.Reply)
-		kind   llm.Kind
+		kind   providers.Kind
 	}{
-		"cut off": {func(reply *llmtest.Reply) { reply.Drop = true }, llm.Unreachable},
+		"cut off": {func(reply *llmtest.Reply) { reply.Drop = true }, providers.Unreachable},
 		"ended without its end": {func(reply *llmtest.Reply) {
 			chunk := func(text string) string { return `data: {"choices":[{"delta":{"content":"` + text + `"}}]}` + "\n\n" }
 			*reply = llmtest.Sends(chunk("Grace ") + chunk("sent ") + chunk("it"))
 			reply.Headers = map[string]string{"Content-Type": "text/event-stream"}
-		}, llm.Unreachable},
-		"an error inside": {func(reply *llmtest.Reply) { reply.Breaks = true }, llm.ServiceFault},
+		}, providers.Unreachable},
+		"an error inside": {func(reply *llmtest.Reply) { reply.Breaks = true }, providers.ServiceFault},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -121,8 +122,8 @@ func TestStreamThatBreaksOffIsNotAskedForAgain(t *testing.T) {
 			r.model.Script(reply)
 			h := &heard{}
 			_, err := r.stream(t.Context(), request(prompt), h)
-			var failure *llm.Error
-			if !errors.As(err, &failure) || failure.Kind != c.kind || strings.Join(h.said, "") != "Grace sent" {
+			var failure *providers.Error
+			if !errors.As(err, &failure) || failure.Kind != c.kind || strings.Join(h.said, "") != "Grace sent it" {
 				t.Errorf("heard %q, %v", h.said, err)
 			}
 			r.discreet(err)
@@ -200,8 +201,8 @@ func TestStreamIsNotCutByTheTimeOfACall(t *testing.T) {
 	waited := request(prompt)
 	waited.Timed = true
 	r.model.Script(llmtest.Chunks("one ", "two ", "three ", "four ", "five ", "six.").Each(120 * time.Millisecond))
-	var failure *llm.Error
-	if _, err := r.stream(t.Context(), waited, &heard{}); !errors.As(err, &failure) || failure.Kind != llm.TimedOut {
+	var failure *providers.Error
+	if _, err := r.stream(t.Context(), waited, &heard{}); !errors.As(err, &failure) || failure.Kind != providers.TimedOut {
 		t.Errorf("a call of 0.4 s that is waited for took 0.7 s: %v", err)
 	}
 }
@@ -219,8 +220,8 @@ func TestStreamOfAnotherShape(t *testing.T) {
 	}
 	for range 2 {
 		h := &heard{}
-		var failure *llm.Error
-		if _, err := r.stream(t.Context(), request(prompt), h); !errors.As(err, &failure) || failure.Kind != llm.Unreadable || len(h.said) > 0 {
+		var failure *providers.Error
+		if _, err := r.stream(t.Context(), request(prompt), h); !errors.As(err, &failure) || failure.Kind != providers.Unreadable || len(h.said) > 0 {
 			t.Errorf("an empty answer: %v, %q", err, h.said)
 		}
 	}

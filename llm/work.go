@@ -8,6 +8,7 @@ import (
 
 	"github.com/stenometer/stenometer/budgets"
 	"github.com/stenometer/stenometer/outbound"
+	"github.com/stenometer/stenometer/providers"
 )
 
 var errClosed = errors.New("ask the text model: the work is closed")
@@ -117,7 +118,7 @@ func (w *Work) patience(ctx context.Context) time.Duration {
 // ended is the error of a call that is not made again. Its wait is told only where nothing was paid for: a caller that
 // comes back after it as often as it is told would pay each time.
 func (w *Work) ended(err error) error {
-	var failure *Error
+	var failure *providers.Error
 	if w.paid && errors.As(err, &failure) && failure.RetryAfter > 0 {
 		told := *failure
 		told.RetryAfter = 0

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stenometer/stenometer/budgets"
 	"github.com/stenometer/stenometer/llm"
+	"github.com/stenometer/stenometer/providers"
 	"github.com/stenometer/stenometer/tests/llmtest"
 )
 
@@ -63,7 +64,7 @@ func TestPaidWorkTellsNoWait(t *testing.T) {
 	defer work.Close()
 	for range 2 { // refused by the provider, then by the breaker
 		_, err := work.Ask(ctx, request(prompt))
-		var failure *llm.Error
+		var failure *providers.Error
 		if !errors.As(err, &failure) || failure.RetryAfter != 0 {
 			t.Fatalf("got %v", err)
 		}

@@ -5,13 +5,17 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"errors"
+	"fmt"
 	"io/fs"
 	"net"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/mattn/go-sqlite3"
+
+	"github.com/stenometer/stenometer/problems"
 )
 
 // IsBusy reports whether the database could not answer now but may later: locked, overloaded, restarting, out
@@ -44,6 +48,23 @@ func IsBusy(err error) bool {
 	return connecting || errors.As(err, &network) ||
 		errors.Is(err, driver.ErrBadConn) || errors.Is(err, sql.ErrConnDone) ||
 		errors.Is(err, context.DeadlineExceeded)
+}
+
+// retryBusy is when to ask a database again that did not answer.
+const retryBusy = 2 * time.Second
+
+// Unavailable says what was attempted, and tells a database that is full, busy or away, which are the caller's to try
+// again, from one that has a fault. It is the one place that does: else the same full disk is 507 here and 500 there.
+func Unavailable(attempt string, err error) error {
+	err = fmt.Errorf("%s: %w", attempt, err)
+	switch {
+	case IsFull(err):
+		return problems.New(problems.StorageFull, "The server's disk is full; nothing was changed.").Because(err)
+	case IsBusy(err):
+		return problems.New(problems.DatabaseUnavailable, "The database did not answer in time; try again.").
+			After(retryBusy).Because(err)
+	}
+	return err
 }
 
 // IsFull reports whether the database had no room left to write.

@@ -17,23 +17,10 @@ import (
 )
 
 // member makes an organization with one account and returns both ids.
-func member(t testing.TB, db *models.DB, slug string) (organization, user int64) {
+func member(t testing.TB, db *models.DB, slug string) (organization, account int64) {
 	t.Helper()
-	now := time.Now()
-	err := db.Transaction(context.Background(), func(tx *gorm.DB) error {
-		row := models.Organization{Slug: slug, Name: slug, TimeZone: "UTC", CreatedAt: now}
-		if err := tx.Create(&row).Error; err != nil {
-			return err
-		}
-		account := models.User{OrganizationID: row.ID, Email: slug + "@example.org", Username: slug, Role: "editor", CreatedAt: now}
-		err := tx.Create(&account).Error
-		organization, user = row.ID, account.ID
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return organization, user
+	user := modelstest.Account(t, db, slug, slug, "editor")
+	return user.OrganizationID, user.ID
 }
 
 func rates(t testing.TB, text string) *config.Rates {

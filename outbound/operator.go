@@ -1,6 +1,7 @@
 // Package outbound holds the HTTP clients by which the server calls others. Which of them is used is visible where the
 // server is put together. Operator is for addresses that stand in the configuration, and for no others: it goes
-// wherever the address says, private networks included.
+// wherever the address says, private networks included. Strangers is for addresses that callers choose: it goes to public ones
+// alone, and looks at the very address that it dials.
 package outbound
 
 import (

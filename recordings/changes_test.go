@@ -7,7 +7,6 @@ import (
 	"maps"
 	"math/rand/v2"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -16,35 +15,18 @@ import (
 	"github.com/stenometer/stenometer/models"
 	"github.com/stenometer/stenometer/problems"
 	"github.com/stenometer/stenometer/recordings"
+	"github.com/stenometer/stenometer/tests/clocktest"
 )
 
 const settle = 2 * time.Second
 
-// clock is a clock that moves when the test says so. It begins ahead of the database's, whose mark of the feed's
-// beginning would turn earlier cursors away.
-type clock struct {
-	mu sync.Mutex // protects at
-	at time.Time
-}
-
-func (c *clock) now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.at
-}
-
-func (c *clock) pass(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.at = c.at.Add(d)
-}
-
-// feedRig is a rig by a clock of the test's.
-func feedRig(t *testing.T, url string) (*rig, *clock) {
+// feedRig is a rig by a clock of the test's. It begins ahead of the database's, whose mark of the feed's beginning would
+// turn earlier cursors away.
+func feedRig(t *testing.T, url string) (*rig, *clocktest.Clock) {
 	t.Helper()
-	c := &clock{at: time.Now().Add(time.Hour).UTC().Truncate(time.Microsecond)}
+	c := clocktest.New(time.Now().Add(time.Hour).UTC().Truncate(time.Microsecond))
 	r := newRig(t, url, "", func(s *settings) {
-		s.recordings.Now, s.recordings.ChangesSettle, s.recordings.TombstoneLife = c.now, settle, 24*time.Hour
+		s.recordings.Now, s.recordings.ChangesSettle, s.recordings.TombstoneLife = c.Now, settle, 24*time.Hour
 	})
 	return r, c
 }
@@ -104,27 +86,27 @@ func TestFeedOrderAndSettling(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, url string) {
 		r, c := feedRig(t, url)
-		a, b := r.put(0, "a", c.now()), r.put(0, "b", c.now())
-		c.pass(time.Second)
-		r.put(a, "A", c.now())
+		a, b := r.put(0, "a", c.Now()), r.put(0, "b", c.Now())
+		c.Advance(time.Second)
+		r.put(a, "A", c.Now())
 		if page := r.follow("", 10); told(page) != "" || page.More || page.Next == "" {
 			t.Errorf("before it has settled %q is told", told(page))
 		}
-		c.pass(settle - time.Second)
+		c.Advance(settle - time.Second)
 		if got := told(r.follow("", 10)); got != "+b" {
 			t.Errorf("told is %q, want b alone", got)
 		}
-		c.pass(time.Second)
+		c.Advance(time.Second)
 		first := r.follow("", 1)
 		second := r.follow(first.Next, 1)
 		if told(first) != "+b" || !first.More || told(second) != "+A" || second.More {
 			t.Fatalf("told are %q (more: %v), %q (more: %v)", told(first), first.More, told(second), second.More)
 		}
-		r.put(a, "a2", c.now().Add(time.Microsecond))
+		r.put(a, "a2", c.Now().Add(time.Microsecond))
 		r.drop(b)
 		at := r.tombstone(b).DeletedAt
 		r.put(a, "a3", at)
-		c.pass(settle + time.Second)
+		c.Advance(settle + time.Second)
 		third := r.follow(second.Next, 1)
 		fourth := r.follow(third.Next, 1)
 		if told(third) != "+a3" || told(fourth) != fmt.Sprintf("-%d", b) || fourth.More {
@@ -198,11 +180,11 @@ func TestFollowersEndWithTheTruth(t *testing.T) {
 			switch random.IntN(6) {
 			case 0, 1:
 				title := fmt.Sprint("new ", turn)
-				truth[r.put(0, title, c.now())] = title
+				truth[r.put(0, title, c.Now())] = title
 			case 2:
 				for id := range truth { // a random one
 					truth[id] = fmt.Sprint("changed ", turn)
-					r.put(id, truth[id], c.now())
+					r.put(id, truth[id], c.Now())
 					break
 				}
 			case 3:
@@ -212,7 +194,7 @@ func TestFollowersEndWithTheTruth(t *testing.T) {
 					break
 				}
 			case 4:
-				c.pass(time.Duration(random.Int64N(int64(2 * settle))))
+				c.Advance(time.Duration(random.Int64N(int64(2 * settle))))
 			case 5:
 				f := &followers[random.IntN(len(followers))]
 				if random.IntN(12) == 0 {
@@ -220,9 +202,9 @@ func TestFollowersEndWithTheTruth(t *testing.T) {
 				}
 				f.step(r, 1+random.IntN(4))
 			}
-			c.pass(time.Microsecond)
+			c.Advance(time.Microsecond)
 		}
-		c.pass(settle + time.Second)
+		c.Advance(settle + time.Second)
 		for i := range followers {
 			for f := &followers[i]; ; {
 				f.step(r, 3)
@@ -280,11 +262,11 @@ func TestForgottenDeletionsExpireCursors(t *testing.T) {
 	each(t, func(t *testing.T, url string) {
 		r, c := feedRig(t, url)
 		ctx := context.Background()
-		a, b := r.put(0, "a", c.now()), r.put(0, "b", c.now())
-		r.put(0, "c", c.now())
-		c.pass(settle)
+		a, b := r.put(0, "a", c.Now()), r.put(0, "b", c.Now())
+		r.put(0, "c", c.Now())
+		c.Advance(settle)
 		old, pass := r.follow("", 10).Next, r.follow("", 1).Next
-		c.pass(time.Second)
+		c.Advance(time.Second)
 		r.drop(a)
 		if n, err := r.recordings.PruneTombstones(ctx); n != 0 || err != nil {
 			t.Fatalf("%d young tombstones are forgotten, %v", n, err)
@@ -292,9 +274,9 @@ func TestForgottenDeletionsExpireCursors(t *testing.T) {
 		if got := told(r.follow(old, 10)); got != "" {
 			t.Errorf("before it has settled %q is told", got)
 		}
-		c.pass(24 * time.Hour)
+		c.Advance(24 * time.Hour)
 		r.drop(b)
-		c.pass(settle + time.Second)
+		c.Advance(settle + time.Second)
 		if n, err := r.recordings.PruneTombstones(ctx); n != 1 || err != nil {
 			t.Fatalf("%d old tombstones are forgotten, %v", n, err)
 		}
@@ -318,14 +300,14 @@ func TestFeedNeverGoesBack(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, url string) {
 		r, c := feedRig(t, url)
-		r.put(0, "a", c.now())
-		c.pass(settle)
+		r.put(0, "a", c.Now())
+		c.Advance(settle)
 		end := r.follow("", 10).Next
-		c.pass(-time.Minute)
+		c.Advance(-time.Minute)
 		if page := r.follow(end, 10); page.Next != end || page.More || told(page) != "" {
 			t.Errorf("with the clock set back %q is told", told(page))
 		}
-		c.pass(2 * time.Minute)
+		c.Advance(2 * time.Minute)
 		if page := r.follow(end, 10); told(page) != "" || page.Next == end {
 			t.Errorf("afterwards %q is told", told(page))
 		}
@@ -337,9 +319,9 @@ func TestFeedIsOfOneAccount(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, url string) {
 		r, c := feedRig(t, url)
-		r.put(0, "mine", c.now())
-		r.drop(r.put(0, "gone", c.now()))
-		c.pass(settle + time.Second)
+		r.put(0, "mine", c.Now())
+		r.drop(r.put(0, "gone", c.Now()))
+		c.Advance(settle + time.Second)
 		other := r.principal(r.account("other"), "full")
 		cursor := base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, `{"u":"%s","k":0,"i":0}`, time.Now().UTC().Format("2006-01-02T15:04:05.000000Z")))
 		for _, cursor := range []string{"", cursor} {

@@ -180,5 +180,5 @@ func modelProblem(attempt string, err error) error {
 		return problems.New(problems.ProviderTimeout, "The text model took longer than a request may take.").
 			Because(fmt.Errorf("%s: %w", attempt, err))
 	}
-	return unavailable(attempt, llm.Problem(err))
+	return unavailable(attempt, problems.OfProvider(err))
 }

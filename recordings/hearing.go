@@ -159,5 +159,5 @@ func (s *Recordings) hearingProblem(ctx context.Context, err error) error {
 	case errors.Is(err, media.ErrBusy):
 		return mediaProblem(err)
 	}
-	return unavailable(attempt, speech.Problem(err))
+	return unavailable(attempt, problems.OfProvider(err))
 }

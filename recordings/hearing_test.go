@@ -11,6 +11,7 @@ import (
 	"github.com/stenometer/stenometer/auth"
 	"github.com/stenometer/stenometer/auth/authtest"
 	"github.com/stenometer/stenometer/problems"
+	"github.com/stenometer/stenometer/providers"
 	"github.com/stenometer/stenometer/recordings"
 	"github.com/stenometer/stenometer/speech"
 )
@@ -98,6 +99,9 @@ func TestHearingHasBounds(t *testing.T) {
 	expect(t, err, problems.StorageFull)
 	slow := hearingRig(t, func(s *settings) { s.recordings.HearingTimeout = 2 * time.Second })
 	slow.engine.script(func(ctx context.Context, _ int, _ speech.Audio, _ speech.Request) (speech.Answer, error) {
+		if end, bounded := ctx.Deadline(); !bounded || time.Until(end) > 2*time.Second {
+			return speech.Answer{}, errors.New("nothing ends it in time")
+		}
 		<-ctx.Done()
 		return speech.Answer{}, ctx.Err()
 	})
@@ -115,7 +119,7 @@ func TestAFailedHearingIsTold(t *testing.T) {
 	t.Parallel()
 	r := hearingRig(t, func(s *settings) { s.speech.MaxWait = time.Millisecond })
 	r.engine.script(func(context.Context, int, speech.Audio, speech.Request) (speech.Answer, error) {
-		return speech.Answer{}, &speech.Error{Kind: speech.RateLimited, Status: 429, RetryAfter: 7 * time.Second}
+		return speech.Answer{}, &providers.Error{Kind: providers.RateLimited, Status: 429, RetryAfter: 7 * time.Second}
 	})
 	_, err := r.hear(wav(1, 1), "model", "m")
 	if problem := expect(t, err, problems.ProviderUnavailable); problem.RetryAfter != 7*time.Second {

@@ -16,6 +16,7 @@ import (
 	"github.com/stenometer/stenometer/llm/agent"
 	"github.com/stenometer/stenometer/models"
 	"github.com/stenometer/stenometer/problems"
+	"github.com/stenometer/stenometer/providers"
 )
 
 // InquiryOptions is how questions about many recordings are answered. The zero value answers none.
@@ -145,7 +146,7 @@ func (q inquiry) cited(answer llm.Answer) (*string, []Citation) {
 // failed reports whether it was the text model's service that failed, which another way of asking may get round: neither
 // the caller nor the money, nor that no call may be made at all.
 func failed(err error) bool {
-	var failure *llm.Error
+	var failure *providers.Error
 	return errors.As(err, &failure)
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/stenometer/stenometer/budgets"
 	"github.com/stenometer/stenometer/models"
 	"github.com/stenometer/stenometer/problems"
+	"github.com/stenometer/stenometer/providers"
 	"github.com/stenometer/stenometer/recordings"
 	"github.com/stenometer/stenometer/speech"
 )
@@ -150,7 +151,7 @@ func TestWhatTheLedgerTells(t *testing.T) {
 	r := newRig(t, sqliteURL(t), "", func(s *settings) { s.prices = aCentASecond })
 	r.engine.script(func(_ context.Context, call int, _ speech.Audio, _ speech.Request) (speech.Answer, error) {
 		if call == 1 {
-			return speech.Answer{}, &speech.Error{Kind: speech.ServiceFault, Status: 503}
+			return speech.Answer{}, &providers.Error{Kind: providers.ServiceFault, Status: 503}
 		}
 		return says("x"), nil
 	})
@@ -302,7 +303,7 @@ func TestABusyServiceIsWaitedFor(t *testing.T) {
 				calls = append(calls, time.Now())
 				mu.Unlock()
 				if call <= 4 { // more often than a job is tried
-					return speech.Answer{}, &speech.Error{Kind: speech.RateLimited, Status: 429, RetryAfter: time.Second}
+					return speech.Answer{}, &providers.Error{Kind: providers.RateLimited, Status: 429, RetryAfter: time.Second}
 				}
 				return says("x"), nil
 			})

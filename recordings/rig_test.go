@@ -17,7 +17,6 @@ import (
 
 	"gocloud.dev/blob"
 	"gocloud.dev/blob/fileblob"
-	"gorm.io/gorm"
 
 	"github.com/stenometer/stenometer/auth"
 	"github.com/stenometer/stenometer/auth/authtest"
@@ -198,26 +197,7 @@ func (r *rig) stop() {
 // account finds or makes an account in an organization of its own.
 func (r *rig) account(name string) models.User {
 	r.t.Helper()
-	now := time.Now().UTC()
-	var user models.User
-	err := r.db.Transaction(context.Background(), func(tx *gorm.DB) error {
-		err := tx.Where("username = ?", name).Take(&user).Error
-		if !errors.Is(err, gorm.ErrRecordNotFound) {
-			return err
-		}
-		org := models.Organization{Slug: name, Name: name, TimeZone: "UTC", CreatedAt: now}
-		if err := tx.Create(&org).Error; err != nil {
-			return err
-		}
-		user = models.User{
-			OrganizationID: org.ID, Email: name + "@example.org", Username: name, PasswordHash: "-", Role: "editor", CreatedAt: now,
-		}
-		return tx.Create(&user).Error
-	})
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	return user
+	return modelstest.Account(r.t, r.db, name, name, auth.RoleEditor)
 }
 
 // principal is another credential: scopes as stored.

@@ -38,16 +38,16 @@ func TestFeedsOfWhatIsShared(t *testing.T) {
 		r, c := feedRig(t, url)
 		r.recordings.InternalSharing = true
 		grace, by := r.member("grace")
-		talk, call := r.put(0, "talk", c.now()), r.put(0, "call", c.now())
+		talk, call := r.put(0, "talk", c.Now()), r.put(0, "call", c.Now())
 		mine := r.user
 		r.user = grace
-		own := r.put(0, "own", c.now())
+		own := r.put(0, "own", c.Now())
 		r.user = mine
-		c.pass(settle)
+		c.Advance(settle)
 		cursors := map[recordings.Scope]string{}
 		told := func(when string, want map[recordings.Scope]string) {
 			t.Helper()
-			c.pass(settle + time.Millisecond)
+			c.Advance(settle + time.Millisecond)
 			for scope, wanted := range want {
 				page, short := r.followBy(by, scope, cursors[scope])
 				if short != wanted {
@@ -59,12 +59,12 @@ func TestFeedsOfWhatIsShared(t *testing.T) {
 		told("at first", map[recordings.Scope]string{recordings.ScopeOwn: "+own", recordings.ScopeShared: "", recordings.ScopeAll: "+own"})
 		r.shareWith(r.owner, talk, grace, false, false)
 		r.shareWith(r.owner, call, grace, false, false)
-		c.pass(time.Second)
+		c.Advance(time.Second)
 		told("shared", map[recordings.Scope]string{recordings.ScopeOwn: "", recordings.ScopeShared: "+talk +call", recordings.ScopeAll: "+talk +call"})
 		if _, err := r.recordings.EndInternalShareWith(t.Context(), r.owner, talk, grace.ID); err != nil {
 			t.Fatal(err)
 		}
-		c.pass(time.Second)
+		c.Advance(time.Second)
 		r.drop(call)
 		if err := r.recordings.Delete(t.Context(), by, own); err != nil {
 			t.Fatal(err)
@@ -75,10 +75,10 @@ func TestFeedsOfWhatIsShared(t *testing.T) {
 		})
 		r.shareWith(r.owner, talk, grace, false, false)
 		told("shared again", map[recordings.Scope]string{recordings.ScopeOwn: "", recordings.ScopeShared: "+talk"})
-		r.put(talk, "TALK", c.now())
+		r.put(talk, "TALK", c.Now())
 		told("changed", map[recordings.Scope]string{recordings.ScopeOwn: "", recordings.ScopeShared: "+TALK"})
 		r.recordings.InternalSharing = false
-		r.put(talk, "off", c.now())
+		r.put(talk, "off", c.Now())
 		told("switched off", map[recordings.Scope]string{recordings.ScopeShared: "", recordings.ScopeAll: ""})
 	})
 }
@@ -111,8 +111,8 @@ func TestListsOfWhatIsShared(t *testing.T) {
 			if r.user = mine; i%2 == 1 {
 				r.user = grace
 			}
-			c.pass(time.Second)
-			ids[title] = r.put(0, title, c.now())
+			c.Advance(time.Second)
+			ids[title] = r.put(0, title, c.Now())
 		}
 		r.user = mine
 		for _, title := range []string{"a", "c"} {

@@ -12,9 +12,9 @@ import (
 
 	"github.com/stenometer/stenometer/budgets"
 	"github.com/stenometer/stenometer/jobs"
-	"github.com/stenometer/stenometer/llm"
 	"github.com/stenometer/stenometer/models"
 	"github.com/stenometer/stenometer/problems"
+	"github.com/stenometer/stenometer/providers"
 	"github.com/stenometer/stenometer/webhooks"
 )
 
@@ -54,17 +54,17 @@ func (w *Summarization) Work(ctx context.Context, job *river.Job[SummarizeArgs])
 
 // afterAttempt tells the queue what to do after an attempt at a text model.
 func (s *Recordings) afterAttempt(working context.Context, job *river.Job[SummarizeArgs], err error) error {
-	var busy *llm.Error
+	wait := providers.Wait(err)
 	switch {
 	case err == nil, errors.Is(err, errNotWanted), errors.Is(context.Cause(working), errNotWanted):
 		return nil
 	case errors.Is(context.Cause(working), errAccountDisabled):
 		return river.JobCancel(errAccountDisabled)
 	case problems.Is(err, problems.BudgetExceeded), problems.Is(err, problems.ModelUnavailable),
-		problems.Is(err, problems.InvalidState), llm.Permanent(err):
+		problems.Is(err, problems.InvalidState), providers.IsPermanent(err):
 		return river.JobCancel(err)
-	case errors.As(err, &busy) && busy.RetryAfter > 0 && s.Now().Sub(job.CreatedAt) < providerPatience:
-		return river.JobSnooze(busy.RetryAfter) // no attempt is spent on a service that says until when it is busy
+	case wait > 0 && s.Now().Sub(job.CreatedAt) < providerPatience:
+		return river.JobSnooze(wait) // no attempt is spent on a service that says until when it is busy
 	}
 	return err
 }
@@ -194,7 +194,7 @@ func (s *Recordings) announceSummary(tx *gorm.DB, row models.Recording) error {
 
 // summaryReason tells the owner why a summary failed: a stable code and our own words.
 func summaryReason(err error) (code, message string) {
-	var refused *llm.Error
+	var refused *providers.Error
 	var problem *problems.Error
 	switch {
 	case errors.As(err, &refused):

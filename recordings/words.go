@@ -9,6 +9,7 @@ import (
 	"github.com/stenometer/stenometer/media"
 	"github.com/stenometer/stenometer/models"
 	"github.com/stenometer/stenometer/problems"
+	"github.com/stenometer/stenometer/providers"
 	"github.com/stenometer/stenometer/speech"
 )
 
@@ -24,12 +25,12 @@ func (h hopeless) Unwrap() error { return h.error }
 // nothing does so by itself, also where only the holds of other work are in the way.
 func permanent(err error) bool {
 	var mark hopeless
-	return errors.As(err, &mark) || speech.Permanent(err) || problems.Is(err, problems.BudgetExceeded)
+	return errors.As(err, &mark) || providers.IsPermanent(err) || problems.Is(err, problems.BudgetExceeded)
 }
 
 // reason tells the owner why a transcription failed: a stable code and our own words.
 func reason(err error) (code, message string) {
-	var failure *speech.Error
+	var failure *providers.Error
 	switch {
 	case errors.As(err, &failure):
 		return string(failure.Kind), failure.Error()

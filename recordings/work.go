@@ -13,7 +13,7 @@ import (
 	"github.com/stenometer/stenometer/jobs"
 	"github.com/stenometer/stenometer/media"
 	"github.com/stenometer/stenometer/models"
-	"github.com/stenometer/stenometer/speech"
+	"github.com/stenometer/stenometer/providers"
 	"github.com/stenometer/stenometer/webhooks"
 )
 
@@ -98,7 +98,7 @@ func (w *Transcription) Work(ctx context.Context, job *river.Job[TranscribeArgs]
 	case permanent(err):
 		return river.JobCancel(err)
 	}
-	if wait := speech.Wait(err); wait > 0 && s.Now().Sub(job.CreatedAt) < providerPatience {
+	if wait := providers.Wait(err); wait > 0 && s.Now().Sub(job.CreatedAt) < providerPatience {
 		s.Logger.InfoContext(ctx, "the speech service asks to wait; the recording does", "recording", row.ID, "wait", wait)
 		return river.JobSnooze(wait)
 	}

@@ -10,12 +10,10 @@ import (
 	"time"
 
 	"github.com/labstack/echo/v4"
-	"gorm.io/gorm"
 
 	"github.com/stenometer/stenometer/auth"
 	"github.com/stenometer/stenometer/budgets"
 	"github.com/stenometer/stenometer/idempotency"
-	"github.com/stenometer/stenometer/models"
 	"github.com/stenometer/stenometer/models/modelstest"
 	"github.com/stenometer/stenometer/problems"
 	"github.com/stenometer/stenometer/routes"
@@ -34,22 +32,8 @@ type costly struct {
 func openCostly(t *testing.T) *costly {
 	t.Helper()
 	db := modelstest.SQLite(t)
-	err := db.Transaction(t.Context(), func(tx *gorm.DB) error {
-		now := time.Now()
-		org := models.Organization{Slug: "o", Name: "O", TimeZone: "UTC", CreatedAt: now}
-		if err := tx.Create(&org).Error; err != nil {
-			return err
-		}
-		for _, name := range []string{"a", "b"} {
-			user := models.User{OrganizationID: org.ID, Email: name + "@example.org", Username: name, Role: "editor", CreatedAt: now}
-			if err := tx.Create(&user).Error; err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
+	for _, name := range []string{"a", "b"} {
+		modelstest.Account(t, db, "o", name, "editor")
 	}
 	h := &costly{enter: func() {}}
 	row := plan{declare: func(t *routes.Table, _ *house) {

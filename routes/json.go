@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"iter"
 	"mime"
 	"net/http"
+	"reflect"
 	"strconv"
 	"strings"
 	"unicode/utf16"
@@ -35,25 +37,6 @@ func DecodePassedJSON(c echo.Context, dst any) error {
 	return err
 }
 
-// DecodeStrictJSON is DecodeJSON for rows of administration: a member that is not known is 400 and named, so that nobody
-// believes that it was set.
-func DecodeStrictJSON(c echo.Context, dst any) error {
-	body, err := decoded(c, dst, false)
-	if err != nil {
-		return err
-	}
-	strict := json.NewDecoder(bytes.NewReader(body))
-	strict.DisallowUnknownFields()
-	if err := strict.Decode(dst); err != nil {
-		_, field, _ := strings.Cut(err.Error(), "unknown field ")
-		if runes := []rune(field); len(runes) > maxShownField {
-			field = string(runes[:maxShownField]) + "…"
-		}
-		return problems.New(problems.InvalidParameter, "The body has a member that is not known here: %s. Nothing was changed.", field).Because(err)
-	}
-	return nil
-}
-
 // decoded reads a body into dst and returns it.
 func decoded(c echo.Context, dst any, nullsInLists bool) ([]byte, error) {
 	if err := mustBeJSON(c.Request()); err != nil {
@@ -65,9 +48,6 @@ func decoded(c echo.Context, dst any, nullsInLists bool) ([]byte, error) {
 	}
 	return body, decode(body, dst, nullsInLists)
 }
-
-// maxShownField is how much of the name of an unknown member is told.
-const maxShownField = 100
 
 // DecodeOptionalJSON is DecodeJSON for a row whose fields are all optional: a request without a body leaves dst
 // as it is, whatever its Content-Type. Only reading tells that a body of undeclared length has nothing in it.
@@ -87,6 +67,13 @@ func DecodeOptionalJSON(c echo.Context, dst any) error {
 		return err
 	}
 	return decode(body, dst, false)
+}
+
+// IgnoreBody reads a body that the row has no use for. Before its end the server does not watch the connection, and would
+// not notice a caller that leaves while the work is paid for.
+func IgnoreBody(c echo.Context) error {
+	_, err := io.Copy(io.Discard, c.Request().Body)
+	return err //nolint:wrapcheck // a body over its bound is refused by this very error
 }
 
 func mustBeJSON(r *http.Request) error {
@@ -124,16 +111,52 @@ func decode(body []byte, dst any, nullsInLists bool) error {
 	case err == nil:
 		return keepBounds(dst)
 	case errors.As(err, &wrong):
-		return problems.New(problems.InvalidParameter, "%s cannot be this %s.", fieldName(wrong.Field), valueName(wrong.Value)).Because(err)
+		return notThis(memberPath(reflect.TypeOf(dst), wrong.Field), wrong)
 	}
 	return problems.New(problems.BadRequest, "The body is not valid JSON.").Because(err)
 }
 
-func fieldName(field string) string {
-	if field == "" {
-		return "The body"
+// notThis refuses a value of another type than its member takes.
+func notThis(member string, wrong *json.UnmarshalTypeError) error {
+	if member == "" {
+		return problems.New(problems.InvalidParameter, "The body cannot be this %s.", valueName(wrong.Value)).Because(wrong)
 	}
-	return strconv.Quote(field)
+	return problems.New(problems.InvalidParameter, "%q cannot be this %s.", member, valueName(wrong.Value)).Because(wrong)
+}
+
+// memberPath is the decoder's path to a member without the names of our types: it counts embedded ones as steps,
+// which clients never sent.
+func memberPath(typ reflect.Type, path string) string {
+	var sent []string
+	for step := range strings.SplitSeq(path, ".") {
+		for typ != nil && (typ.Kind() == reflect.Pointer || typ.Kind() == reflect.Slice || typ.Kind() == reflect.Map) {
+			typ = typ.Elem()
+		}
+		field, embedded := memberOf(typ, step)
+		if !embedded {
+			sent = append(sent, step)
+		}
+		typ = field
+	}
+	return strings.Join(sent, ".")
+}
+
+// memberOf is the type to which one step leads, nil when it is not a struct's member, and whether the step is an
+// embedded type rather than a member.
+func memberOf(typ reflect.Type, step string) (member reflect.Type, embedded bool) {
+	if typ == nil || typ.Kind() != reflect.Struct {
+		return nil, false
+	}
+	for field := range typ.Fields() {
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		if name == "" && field.Name == step {
+			return field.Type, field.Anonymous
+		}
+		if name == step {
+			return field.Type, false
+		}
+	}
+	return nil, false
 }
 
 // valueName is the kind of a value without the value, which may be a secret or very long.
@@ -142,23 +165,15 @@ func valueName(value string) string {
 	return kind
 }
 
-// depth is how deeply the text nests; it looks at brackets outside strings and needs no valid JSON.
+// depth is how deeply the text nests.
 func depth(text []byte) int {
 	deepest, now := 0, 0
-	inString, escaped := false, false
-	for _, b := range text {
-		switch {
-		case escaped:
-			escaped = false
-		case inString:
-			escaped = b == '\\'
-			inString = b != '"'
-		case b == '"':
-			inString = true
-		case b == '{' || b == '[':
+	for b := range outsideStrings(text) {
+		switch b {
+		case '{', '[':
 			now++
 			deepest = max(deepest, now)
-		case b == '}' || b == ']':
+		case '}', ']':
 			now--
 		}
 	}
@@ -168,16 +183,8 @@ func depth(text []byte) int {
 // nullInList reports whether a list has null among its members. The decoder would make 0 of it, or an empty text.
 func nullInList(text []byte) bool {
 	var open []byte
-	inString, escaped := false, false
-	for _, b := range text {
+	for b := range outsideStrings(text) {
 		switch {
-		case escaped:
-			escaped = false
-		case inString:
-			escaped = b == '\\'
-			inString = b != '"'
-		case b == '"':
-			inString = true
 		case b == '{' || b == '[':
 			open = append(open, b)
 		case (b == '}' || b == ']') && len(open) > 0:
@@ -187,6 +194,26 @@ func nullInList(text []byte) bool {
 		}
 	}
 	return false
+}
+
+// outsideStrings are the bytes of a JSON text that are in no string of it. The text need not be valid.
+func outsideStrings(text []byte) iter.Seq[byte] {
+	return func(yield func(byte) bool) {
+		inString, escaped := false, false
+		for _, b := range text {
+			switch {
+			case escaped:
+				escaped = false
+			case inString:
+				escaped = b == '\\'
+				inString = b != '"'
+			case b == '"':
+				inString = true
+			case !yield(b):
+				return
+			}
+		}
+	}
 }
 
 // holdsLoneSurrogate reports whether the text escapes half of a surrogate pair. The decoder would make U+FFFD of it,

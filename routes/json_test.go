@@ -36,6 +36,39 @@ func TestNullIsNoMemberOfAList(t *testing.T) {
 	}
 }
 
+// A wrong value is told by the path at which it was sent: in it the types that we embed in one another have no part.
+func TestWrongTypesAreToldByTheirMember(t *testing.T) {
+	t.Parallel()
+	type count struct {
+		Count *int `json:"count"`
+	}
+	type part struct {
+		count
+		Inner []struct{ count } `json:"inner"`
+	}
+	h := open(t, bare("POST", "/api/v1/parts", auth.Write, func(c echo.Context, _ auth.Principal) error {
+		var in struct {
+			part
+			Of map[string]*part `json:"of"`
+		}
+		return routes.DecodeJSON(c, &in)
+	}))
+	token := bearer(h.token(1, "write"))
+	for sent, field := range map[string]string{
+		`{"count":"2"}`: "count", `{"inner":[{"count":"2"}]}`: "inner.count", `{"of":{"a":{"inner":[{"count":"2"}]}}}`: "of.inner.count",
+		`{"inner":5}`: "inner",
+	} {
+		answer := h.call("POST", "/api/v1/parts", token, body(sent))
+		var told struct{ Code, Error string }
+		if err := json.Unmarshal([]byte(answer.text), &told); err != nil {
+			t.Errorf("%s: %d: %v", sent, answer.StatusCode, err)
+		}
+		if told.Code != "invalid_parameter" || !strings.HasPrefix(told.Error, `"`+field+`" `) {
+			t.Errorf("%s: %+v, want %s", sent, told, field)
+		}
+	}
+}
+
 func TestJSONBodies(t *testing.T) {
 	t.Parallel()
 	h := open(t, bare("POST", "/api/v1/things", auth.Write, func(c echo.Context, _ auth.Principal) error {

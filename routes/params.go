@@ -8,7 +8,7 @@ import (
 	"github.com/stenometer/stenometer/problems"
 )
 
-// IDParam reads the id that stands in the path for a noun. What cannot be an id, a sign and a number beyond
+// IDParam reads the id that stands in the path for a noun. What cannot be an id, a sign, leading zeros and a number beyond
 // int64 included, is 404 like an id that nothing has.
 func IDParam(c echo.Context, noun string) (int64, error) {
 	text := c.Param(noun)
@@ -18,7 +18,7 @@ func IDParam(c echo.Context, noun string) (int64, error) {
 		}
 	}
 	id, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || id == 0 {
+	if err != nil || text[0] == '0' {
 		return 0, noSuch(noun)
 	}
 	return id, nil

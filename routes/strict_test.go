@@ -11,7 +11,8 @@ import (
 	"github.com/stenometer/stenometer/routes"
 )
 
-// Rule (H-006): rows of administration refuse a member that they do not know and name it, at any depth; a long name is cut.
+// Rule (H-006): rows of administration refuse a member that they do not know, in exactly these letters, or that is sent twice,
+// and name it, at any depth; a long name is cut.
 func TestStrictBodiesNameWhatTheyDoNotKnow(t *testing.T) {
 	t.Parallel()
 	h := open(t, bare("PUT", "/api/v1/strict", auth.Write, func(c echo.Context, _ auth.Principal) error {
@@ -32,7 +33,13 @@ func TestStrictBodiesNameWhatTheyDoNotKnow(t *testing.T) {
 		`{}`:                                     "",
 		`{"name":"a","names":"b"}`:               `"names"`,
 		`{"in":{"count":1,"counts":2}}`:          `"counts"`,
-		`{"` + strings.Repeat("x", 200) + `":1}`: strings.Repeat("x", 99) + "…",
+		`{"` + strings.Repeat("x", 200) + `":1}`: strings.Repeat("x", 100) + "…",
+		`{"Name":"a"}`:                           `"Name"`,
+		`{"name":"a","NAME":"b"}`:                `"NAME"`,
+		`{"name":"a","name":"b"}`:                `"name"`,
+		`{"in":{"count":1,"count":2}}`:           `"count"`,
+		`{"in":{"count":1},"name":"in"}`:         "",
+		`{"name":"in","in":{}}`:                  "",
 		`{"name":"abcd"}`:                        "at most 3",
 		`{"name":7}`:                             `"name"`,
 	} {

@@ -67,6 +67,11 @@ func TestAnUnknownRoleIsToldOf(t *testing.T) {
 	call("GET", "/api/v1/recordings", unknown)
 	call("GET", "/api/v1/recordings", missing)
 	expectTold(2)
+	// The one event of an account does not silence the other.
+	call("GET", "/api/v1/recordings", finder.Mint(auth.Token{ID: 70, UserID: 7, OrganizationID: 1, Scopes: auth.FullScopes()}))
+	if !strings.Contains(log.String(), "event=authz.missing_role account=7") {
+		t.Errorf("a role that was taken away is not told of:\n%s", log.String())
+	}
 	if strings.Contains(log.String(), "s3cret") || strings.Contains(log.String(), "account=9") {
 		t.Errorf("the log tells more than it should:\n%s", log.String())
 	}

@@ -122,10 +122,10 @@ func TestIDs(t *testing.T) {
 		return c.String(http.StatusOK, fmt.Sprint(id))
 	}))
 	token := bearer(h.token(1, "full"))
-	for _, id := range []string{"1", "9223372036854775807", "007"} {
+	for _, id := range []string{"1", "9223372036854775807"} {
 		h.want(h.call("GET", "/api/v1/recordings/"+id, token), 200, "")
 	}
-	for _, id := range []string{"0", "-1", "+1", "abc", "1.5", "1e3", "9223372036854775808", strings.Repeat("9", 300), "%31%00", "1/2", "%20", "٣"} {
+	for _, id := range []string{"0", "007", "00001", "-1", "+1", "abc", "1.5", "1e3", "9223372036854775808", strings.Repeat("9", 300), "%31%00", "1/2", "%20", "٣"} {
 		h.want(h.call("GET", "/api/v1/recordings/"+id, token), 404, "not_found")
 	}
 }

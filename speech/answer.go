@@ -6,6 +6,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/stenometer/stenometer/providers"
 )
 
 // The most that one answer may hold.
@@ -50,8 +52,8 @@ func decode(body []byte) (Answer, error) {
 	return answer, nil
 }
 
-func unreadable(why string) *Error {
-	return permanent(Unreadable, 0, "The transcription service's answer "+why)
+func unreadable(why string) *providers.Error {
+	return providers.Permanent(providers.Unreadable, 0, "The transcription service's answer "+why)
 }
 
 type wireSegment struct {

@@ -11,6 +11,8 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/stenometer/stenometer/providers"
 )
 
 // written shows segments as "start-end label: text", with "?" for a time that is not there.
@@ -94,7 +96,7 @@ func TestAnswersThatCannotBeRead(t *testing.T) {
 		"cut short":         `{"text":"Hel`,
 		"too many segments": `{"segments":[` + strings.Repeat(`{},`, maxSegments) + `{}]}`,
 	} {
-		if answer, err := decode([]byte(body)); !Permanent(err) {
+		if answer, err := decode([]byte(body)); !providers.IsPermanent(err) {
 			t.Errorf("%s: %+v, %v; want a permanent error", name, answer, err)
 		}
 	}
@@ -164,7 +166,7 @@ func FuzzAnswer(f *testing.F) {
 		length := time.Duration(min(max(milliseconds, 0), 86_400_000)) * time.Millisecond
 		answer, err := decode(body)
 		if err != nil {
-			if !Permanent(err) {
+			if !providers.IsPermanent(err) {
 				t.Fatalf("%v may be tried again", err)
 			}
 			return

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stenometer/stenometer/media"
 	"github.com/stenometer/stenometer/outbound"
+	"github.com/stenometer/stenometer/providers"
 )
 
 // asr speaks POST {base}/asr: whisper-asr-webservice and WhisperX services, which split long audio themselves and
@@ -67,8 +68,8 @@ func (e *asr) query(request Request, model string) url.Values {
 	}
 	for name, value := range map[string]string{
 		"language":       Language(request.Language),
-		"initial_prompt": cut(oneLine(request.InitialPrompt), maxSteering),
-		"hotwords":       cut(oneLine(request.Hotwords), maxSteering),
+		"initial_prompt": providers.Cut(oneLine(request.InitialPrompt), maxSteering),
+		"hotwords":       providers.Cut(oneLine(request.Hotwords), maxSteering),
 		"model":          model,
 	} {
 		if value != "" {

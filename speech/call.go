@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/stenometer/stenometer/outbound"
+	"github.com/stenometer/stenometer/providers"
 )
 
 const (
@@ -77,7 +78,7 @@ func (c caller) post(ctx context.Context, u upload) ([]byte, error) {
 	}
 	body, err := outbound.ReadAll(response.Body, maxAnswer)
 	if errors.Is(err, outbound.ErrTooLarge) {
-		return nil, permanent(Unreadable, 0, "The transcription service's answer is too large")
+		return nil, providers.Permanent(providers.Unreadable, 0, "The transcription service's answer is too large")
 	}
 	if err != nil {
 		return nil, c.disconnected(ctx, err)
@@ -129,7 +130,7 @@ func (c caller) request(ctx context.Context, u upload) (*http.Request, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, u.url, first)
 	if err != nil {
 		first.Close()
-		return nil, permanent(Unreachable, 0, "The transcription service's address is not valid")
+		return nil, providers.Permanent(providers.Unreachable, 0, "The transcription service's address is not valid")
 	}
 	request.GetBody = body
 	request.ContentLength = int64(len(head)) + size + int64(len(tail))
@@ -142,30 +143,30 @@ func (c caller) request(ctx context.Context, u upload) (*http.Request, error) {
 }
 
 // refusal turns a status that is no success into our words. Of what the service said only one well-known code is read.
-func (c caller) refusal(response *http.Response, said []byte) *Error {
+func (c caller) refusal(response *http.Response, said []byte) *providers.Error {
 	status := response.StatusCode
-	var failure *Error
+	var failure *providers.Error
 	switch {
 	case status == http.StatusTooManyRequests && outbound.OutOfCredit(said):
-		return permanent(Unpaid, status, "The transcription service says that its account has no credit left")
+		return providers.Permanent(providers.Unpaid, status, "The transcription service says that its account has no credit left")
 	case status == http.StatusTooManyRequests:
-		failure = retryable(RateLimited, status, "The transcription service is receiving too many requests")
+		failure = providers.Retryable(providers.RateLimited, status, "The transcription service is receiving too many requests")
 	case status == http.StatusRequestTimeout:
-		failure = retryable(TimedOut, status, "The transcription service took too long")
+		failure = providers.Retryable(providers.TimedOut, status, "The transcription service took too long")
 	case status >= 500:
-		failure = retryable(ServiceFault, status, "The transcription service failed")
+		failure = providers.Retryable(providers.ServiceFault, status, "The transcription service failed")
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:
-		return permanent(Unauthorized, status, "The transcription service refused the configured key")
+		return providers.Permanent(providers.Unauthorized, status, "The transcription service refused the configured key")
 	case status == http.StatusPaymentRequired:
-		return permanent(Unpaid, status, "The transcription service asks for payment")
+		return providers.Permanent(providers.Unpaid, status, "The transcription service asks for payment")
 	case status == http.StatusNotFound:
-		return permanent(WrongModel, status, "The transcription service does not know the configured model or address")
+		return providers.Permanent(providers.WrongModel, status, "The transcription service does not know the configured model or address")
 	case status == http.StatusRequestEntityTooLarge:
-		return permanent(TooLarge, status, "The transcription service takes no file of this size")
+		return providers.Permanent(providers.TooLarge, status, "The transcription service takes no file of this size")
 	case status >= 400:
-		return permanent(Refused, status, "The transcription service refused the audio or the request")
+		return providers.Permanent(providers.Refused, status, "The transcription service refused the audio or the request")
 	default:
-		return permanent(Unreachable, status, "The transcription service answered with a redirect, which is not followed")
+		return providers.Permanent(providers.Unreachable, status, "The transcription service answered with a redirect, which is not followed")
 	}
 	failure.RetryAfter = outbound.RetryAfter(response.Header, c.now())
 	return failure
@@ -183,18 +184,18 @@ func (c caller) disconnected(ctx context.Context, err error) error {
 	case errors.Is(ctx.Err(), context.Canceled):
 		return fmt.Errorf("transcribe: %w", context.Canceled)
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return retryable(TimedOut, 0, "The transcription service did not answer within "+c.timeout.String())
+		return providers.Retryable(providers.TimedOut, 0, "The transcription service did not answer within "+c.timeout.String())
 	case errors.As(err, &path):
 		return unsent{fmt.Errorf("read the audio to send: %w", err)} // half a request is no order
 	case errors.As(err, &certificate):
-		return retryable(Unreachable, 0, "The transcription service's certificate was not accepted")
+		return providers.Retryable(providers.Unreachable, 0, "The transcription service's certificate was not accepted")
 	case errors.As(err, &name):
-		return retryable(Unreachable, 0, "The transcription service's name could not be resolved")
+		return providers.Retryable(providers.Unreachable, 0, "The transcription service's name could not be resolved")
 	case errors.Is(err, syscall.ECONNREFUSED):
-		return retryable(Unreachable, 0, "The transcription service refused the connection")
+		return providers.Retryable(providers.Unreachable, 0, "The transcription service refused the connection")
 	case errors.As(err, &network) && network.Timeout():
-		return retryable(TimedOut, 0, "The transcription service took too long")
+		return providers.Retryable(providers.TimedOut, 0, "The transcription service took too long")
 	default:
-		return retryable(Unreachable, 0, "The connection to the transcription service was lost")
+		return providers.Retryable(providers.Unreachable, 0, "The connection to the transcription service was lost")
 	}
 }

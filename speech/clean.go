@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"github.com/stenometer/stenometer/providers"
 )
 
 // maxLabel bounds a speaker's label in characters.
@@ -102,15 +104,4 @@ func plain(r rune) rune {
 	return r
 }
 
-func label(text string) string { return cut(oneLine(text), maxLabel) }
-
-// cut keeps at most so many characters.
-func cut(text string, most int) string {
-	for i := range text {
-		if most == 0 {
-			return text[:i]
-		}
-		most--
-	}
-	return text
-}
+func label(text string) string { return providers.Cut(oneLine(text), maxLabel) }

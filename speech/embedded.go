@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/stenometer/stenometer/media"
+	"github.com/stenometer/stenometer/providers"
 )
 
 // embedded is PocketSphinx on this machine: no key, no download, and no more than a demonstration.
@@ -40,11 +41,11 @@ func (e *embedded) Describe() Description { return e.description }
 
 func (e *embedded) Transcribe(ctx context.Context, audio Audio, request Request) (Answer, error) {
 	if language := Language(request.Language); language != "" && language != "en" {
-		return Answer{}, unsent{permanent(WrongModel, 0, "The embedded engine understands English only")}
+		return Answer{}, unsent{providers.Permanent(providers.WrongModel, 0, "The embedded engine understands English only")}
 	}
 	heard, err := e.media.Recognize(ctx, audio.Path, e.timeout)
 	if errors.Is(err, media.ErrBounds) {
-		return Answer{}, retryable(TimedOut, 0, "The embedded engine was stopped at its bounds")
+		return Answer{}, providers.Retryable(providers.TimedOut, 0, "The embedded engine was stopped at its bounds")
 	}
 	if err != nil && ctx.Err() == nil {
 		return Answer{}, unsent{err} // a fault of this machine, or no room on it now: nobody worked

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/stenometer/stenometer/media"
+	"github.com/stenometer/stenometer/providers"
 	"github.com/stenometer/stenometer/speech"
 	"github.com/stenometer/stenometer/tests/asrtest"
 )
@@ -178,34 +179,34 @@ func TestFailuresAreToldInOurWords(t *testing.T) {
 	audio := r.beeps(t, "a.wav", 1)
 	for _, c := range []struct {
 		reply     asrtest.Reply
-		kind      speech.Kind
+		kind      providers.Kind
 		status    int
 		retryable bool
 	}{
-		{asrtest.Fails(401), speech.Unauthorized, 401, false},
-		{asrtest.Fails(403), speech.Unauthorized, 403, false},
-		{asrtest.Fails(402), speech.Unpaid, 402, false},
-		{asrtest.Fails(404), speech.WrongModel, 404, false},
-		{asrtest.Fails(413), speech.TooLarge, 413, false},
-		{asrtest.Fails(422), speech.Refused, 422, false},
-		{asrtest.Fails(408), speech.TimedOut, 408, true},
-		{asrtest.Fails(429), speech.RateLimited, 429, true},
-		{asrtest.Reply{Status: 429, Body: `{"error":{"code":"insufficient_quota"}}`}, speech.Unpaid, 429, false},
-		{asrtest.Fails(500), speech.ServiceFault, 500, true},
-		{asrtest.Fails(503), speech.ServiceFault, 503, true},
-		{asrtest.Reply{Status: 307, Headers: map[string]string{"Location": "http://127.0.0.1:1/"}}, speech.Unreachable, 307, false},
-		{asrtest.Reply{Body: "<html>PROVIDER-SECRET</html>"}, speech.Unreadable, 0, false},
-		{asrtest.Reply{Body: `{"error":{"message":"PROVIDER-SECRET"}}`}, speech.Unreadable, 0, false},
-		{asrtest.Reply{Drop: true, Body: `{"text":"` + strings.Repeat("a", 100) + `"}`}, speech.Unreachable, 0, true},
+		{asrtest.Fails(401), providers.Unauthorized, 401, false},
+		{asrtest.Fails(403), providers.Unauthorized, 403, false},
+		{asrtest.Fails(402), providers.Unpaid, 402, false},
+		{asrtest.Fails(404), providers.WrongModel, 404, false},
+		{asrtest.Fails(413), providers.TooLarge, 413, false},
+		{asrtest.Fails(422), providers.Refused, 422, false},
+		{asrtest.Fails(408), providers.TimedOut, 408, true},
+		{asrtest.Fails(429), providers.RateLimited, 429, true},
+		{asrtest.Reply{Status: 429, Body: `{"error":{"code":"insufficient_quota"}}`}, providers.Unpaid, 429, false},
+		{asrtest.Fails(500), providers.ServiceFault, 500, true},
+		{asrtest.Fails(503), providers.ServiceFault, 503, true},
+		{asrtest.Reply{Status: 307, Headers: map[string]string{"Location": "http://127.0.0.1:1/"}}, providers.Unreachable, 307, false},
+		{asrtest.Reply{Body: "<html>PROVIDER-SECRET</html>"}, providers.Unreadable, 0, false},
+		{asrtest.Reply{Body: `{"error":{"message":"PROVIDER-SECRET"}}`}, providers.Unreadable, 0, false},
+		{asrtest.Reply{Drop: true, Body: `{"text":"` + strings.Repeat("a", 100) + `"}`}, providers.Unreachable, 0, true},
 	} {
 		r.service.Always(func(asrtest.Call) asrtest.Reply { return c.reply })
 		_, err := r.Transcribe(context.Background(), audio, speech.Request{})
-		var failure *speech.Error
+		var failure *providers.Error
 		if !errors.As(err, &failure) {
 			t.Errorf("%+v: %v is no *Error", c.reply, err)
 			continue
 		}
-		if failure.Kind != c.kind || failure.Status != c.status || failure.Retryable() != c.retryable || speech.Permanent(err) == c.retryable {
+		if failure.Kind != c.kind || failure.Status != c.status || failure.Permanent == c.retryable || providers.IsPermanent(err) == c.retryable {
 			t.Errorf("%+v: %+v, want %s %d retryable=%v", c.reply, failure, c.kind, c.status, c.retryable)
 		}
 		for _, secret := range []string{"SECRET", key, "127.0.0.1", "http"} {
@@ -221,8 +222,8 @@ func TestUnreachableServiceIsRetryable(t *testing.T) {
 	for _, base := range []string{"http://127.0.0.1:1/v1", "http://user:hunter2@name.invalid/v1"} {
 		r := newRig(t, func(o *speech.Options, _ *asrtest.Server) { o.BaseURL = base })
 		_, err := r.Transcribe(context.Background(), r.beeps(t, "a.wav", 1), speech.Request{})
-		var failure *speech.Error
-		if !errors.As(err, &failure) || failure.Kind != speech.Unreachable || !failure.Retryable() {
+		var failure *providers.Error
+		if !errors.As(err, &failure) || failure.Kind != providers.Unreachable || failure.Permanent {
 			t.Errorf("got %v", err)
 		}
 		if strings.Contains(err.Error(), "127.0.0.1") || strings.Contains(err.Error(), "invalid") || strings.Contains(err.Error(), "hunter2") {
@@ -236,8 +237,8 @@ func TestSlowServiceTimesOut(t *testing.T) {
 	r := newRig(t, func(o *speech.Options, _ *asrtest.Server) { o.Timeout = 300 * time.Millisecond })
 	r.service.Always(func(asrtest.Call) asrtest.Reply { return asrtest.Reply{Hold: true} })
 	_, err := r.Transcribe(context.Background(), r.beeps(t, "a.wav", 1), speech.Request{})
-	var failure *speech.Error
-	if !errors.As(err, &failure) || failure.Kind != speech.TimedOut || !failure.Retryable() {
+	var failure *providers.Error
+	if !errors.As(err, &failure) || failure.Kind != providers.TimedOut || failure.Permanent {
 		t.Errorf("got %v", err)
 	}
 }
@@ -282,7 +283,7 @@ func TestEmbeddedEngineSaysWhatItIs(t *testing.T) {
 		t.Errorf("described as %q", got.Quality)
 	}
 	_, err = engine.Transcribe(context.Background(), speech.Audio{Info: media.Info{}}, speech.Request{Language: "fr"})
-	if !speech.Permanent(err) {
+	if !providers.IsPermanent(err) {
 		t.Errorf("French: %v, want a permanent failure", err)
 	}
 }

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/stenometer/stenometer/media"
 	"github.com/stenometer/stenometer/outbound"
+	"github.com/stenometer/stenometer/providers"
 )
 
 // maxSteering bounds the prompt and the hotwords that are passed on, in characters. Engines read far less.
@@ -19,6 +21,8 @@ type openAI struct {
 	caller      caller
 	url         string
 	description Description
+	// detailed is whether the configured model was last asked in its detailed form with success.
+	detailed atomic.Bool
 }
 
 // gpt4oModels are the models of the openai_transcribe connector.
@@ -91,12 +95,17 @@ func formOf(model string) form {
 	return form{detailed: "verbose_json", timed: true, steered: true}
 }
 
-// Transcribe asks for the detailed form first. A server that refuses it is asked once for the plain one.
+// Transcribe asks for the detailed form first. A server that refuses it is asked once for the plain one, unless it has just
+// shown that it knows the detailed one: what it refuses then is the audio.
 func (e *openAI) Transcribe(ctx context.Context, audio Audio, request Request) (Answer, error) {
 	model := e.description.Asked(request)
 	form := formOf(model)
 	answer, err := e.ask(ctx, audio, request, model, form, form.detailed)
-	if form.detailed != "json" && refusesForm(err) {
+	known := false
+	if model == e.description.Model && (err == nil || refusesForm(err)) {
+		known = e.detailed.Swap(err == nil)
+	}
+	if form.detailed != "json" && refusesForm(err) && !known {
 		answer, err = e.ask(ctx, audio, request, model, form, "json")
 	}
 	if err != nil {
@@ -110,7 +119,7 @@ func (e *openAI) Transcribe(ctx context.Context, audio Audio, request Request) (
 }
 
 func refusesForm(err error) bool {
-	var failure *Error
+	var failure *providers.Error
 	return errors.As(err, &failure) &&
 		(failure.Status == http.StatusBadRequest || failure.Status == http.StatusUnprocessableEntity)
 }
@@ -137,7 +146,7 @@ func (e *openAI) ask(ctx context.Context, audio Audio, request Request, model st
 func steering(request Request) string {
 	var parts []string
 	for _, text := range []string{request.InitialPrompt, request.Hotwords} {
-		if text = cut(oneLine(text), maxSteering); text != "" {
+		if text = providers.Cut(oneLine(text), maxSteering); text != "" {
 			parts = append(parts, text)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stenometer/stenometer/budgets"
 	"github.com/stenometer/stenometer/outbound"
+	"github.com/stenometer/stenometer/providers"
 )
 
 // unsent marks a failure before a whole request had reached the service: nobody is billed for it.
@@ -72,7 +73,7 @@ func bill(ctx context.Context, err error, counts time.Duration) (budgets.Outcome
 	if ctx.Err() != nil {
 		outcome = budgets.Canceled
 	}
-	var failure *Error
+	var failure *providers.Error
 	var early unsent
 	if errors.As(err, &early) || errors.As(err, &failure) && failure.Status >= 300 {
 		return outcome, budgets.Measure{}
@@ -83,13 +84,13 @@ func bill(ctx context.Context, err error, counts time.Duration) (budgets.Outcome
 // verdict is what a call tells of the service: a refusal that trying again does not mend is about the one request, and
 // faults of ours and callers that leave say nothing.
 func (w *work) verdict(ctx context.Context, err error) func() {
-	var failure *Error
+	var failure *providers.Error
 	switch {
 	case err == nil:
 		return w.breaker.Succeeded
 	case ctx.Err() != nil || !errors.As(err, &failure):
 		return w.breaker.Ended
-	case failure.Retryable():
+	case !failure.Permanent:
 		return func() { w.breaker.Failed(failure.RetryAfter) }
 	}
 	return w.breaker.Succeeded
@@ -103,8 +104,8 @@ func (w *work) admitted(ctx context.Context) error {
 			return nil
 		}
 		if waited += wait; waited > w.patience() {
-			failure := retryable(ServiceFault, 0, "The transcription service is left alone for a while: it failed several times, or asked for it")
-			failure.RetryAfter, failure.untried = min(wait, outbound.MaxRetryAfter), true
+			failure := providers.Retryable(providers.ServiceFault, 0, "The transcription service is left alone for a while: it failed several times, or asked for it")
+			failure.RetryAfter, failure.Unsent = min(wait, outbound.MaxRetryAfter), true
 			return failure
 		}
 		if err := pause(ctx, wait); err != nil {
@@ -127,7 +128,7 @@ func (w *work) ended(ctx context.Context, err error) error {
 	if errors.Is(context.Cause(ctx), budgets.ErrHoldLost) {
 		return fmt.Errorf("transcribe: %w", budgets.ErrHoldLost)
 	}
-	var failure *Error
+	var failure *providers.Error
 	if w.paid && errors.As(err, &failure) {
 		told := *failure
 		told.RetryAfter = 0

@@ -17,6 +17,7 @@ import (
 	"github.com/stenometer/stenometer/models"
 	"github.com/stenometer/stenometer/outbound"
 	"github.com/stenometer/stenometer/problems"
+	"github.com/stenometer/stenometer/providers"
 	"github.com/stenometer/stenometer/speech"
 	"github.com/stenometer/stenometer/tests/asrtest"
 )
@@ -100,6 +101,26 @@ func TestAFailedPartIsNotPaid(t *testing.T) {
 		if c.failures == 1 && heard != 75 || month.Spent.Seconds != heard || month.Spent.Micros != charged || month.Held != (models.Amount{}) {
 			t.Errorf("%s: %d s, %d micro-dollars; the month is %+v", name, heard, charged, month)
 		}
+	}
+}
+
+// Rule: a refusal that repeats is not asked for again (H-068). A service that has answered in the detailed form knows it: what
+// it refuses then is the audio.
+func TestAPartThatIsRefusedForGoodIsAskedForOnce(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, shortParts(20*time.Second))
+	hears := r.service.HearsBeeps()
+	var refused atomic.Int32
+	r.service.Always(func(call asrtest.Call) asrtest.Reply {
+		if r.service.Hears(call, 7) {
+			refused.Add(1)
+			return asrtest.Fails(400)
+		}
+		return hears(call)
+	})
+	got := r.transcribe(t, r.beeps(t, "a.wav", 8), speech.Request{})
+	if calls := len(r.service.Calls()); refused.Load() != 1 || calls != 3 || len(got.Gaps) != 1 {
+		t.Errorf("%d of %d calls were refused, gaps %+v", refused.Load(), calls, got.Gaps)
 	}
 }
 
@@ -320,13 +341,13 @@ func TestAServiceOutOfOrderIsLeftAlone(t *testing.T) {
 	audio, ctx := r.beeps(t, "a.wav", 1), context.Background()
 	r.service.Always(func(asrtest.Call) asrtest.Reply { return asrtest.Fails(500) })
 	for range 5 {
-		if _, err := r.Transcribe(ctx, audio, speech.Request{}); speech.Wait(err) != 0 || speech.Permanent(err) {
+		if _, err := r.Transcribe(ctx, audio, speech.Request{}); providers.Wait(err) != 0 || providers.IsPermanent(err) {
 			t.Fatalf("got %v", err)
 		}
 	}
 	r.service.Always(r.service.HearsBeeps())
 	_, err := r.Transcribe(ctx, audio, speech.Request{})
-	if wait := speech.Wait(err); wait <= 0 || wait > time.Minute {
+	if wait := providers.Wait(err); wait <= 0 || wait > time.Minute {
 		t.Errorf("got %v with a wait of %s", err, wait)
 	}
 	if calls, entries, month := len(r.service.Calls()), len(r.ledger(t)), r.month(t); calls != 5 || entries != 5 || month.Held != (models.Amount{}) {
@@ -356,8 +377,8 @@ func TestWhatIsPaidForIsWaitedFor(t *testing.T) {
 		return asrtest.Busy(1)
 	})
 	_, err := r.Transcribe(context.Background(), audio, speech.Request{})
-	var failure *speech.Error
-	if !errors.As(err, &failure) || failure.Kind != speech.RateLimited || speech.Wait(err) != 0 {
-		t.Errorf("got %v with a wait of %s", err, speech.Wait(err))
+	var failure *providers.Error
+	if !errors.As(err, &failure) || failure.Kind != providers.RateLimited || providers.Wait(err) != 0 {
+		t.Errorf("got %v with a wait of %s", err, providers.Wait(err))
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/stenometer/stenometer/media"
+	"github.com/stenometer/stenometer/providers"
 )
 
 // inParts cuts the recording at pauses and sends part after part. All parts are cut from one lossless copy, so that they
@@ -38,7 +39,7 @@ func (w *work) inParts(ctx context.Context, longest time.Duration) ([]piece, err
 		if ctx.Err() != nil {
 			return nil, fmt.Errorf("transcribe: %w", ctx.Err())
 		}
-		var failure *Error
+		var failure *providers.Error
 		if !errors.As(err, &failure) || w.endsAll(failure, answered, len(pieces)) {
 			return nil, err
 		}
@@ -57,13 +58,13 @@ func (w *work) inParts(ctx context.Context, longest time.Duration) ([]piece, err
 
 // endsAll decides whether a part's failure is the whole call's: nothing has succeeded and two parts in a row, or a
 // failure that every part would meet, say that nothing will; or the service asks for a longer wait than is ours to make.
-func (w *work) endsAll(failure *Error, answered, failed int) bool {
-	return failure.untried || failure.RetryAfter > w.patience() || (answered == 0 && (failed > 0 || hopeless(failure)))
+func (w *work) endsAll(failure *providers.Error, answered, failed int) bool {
+	return failure.Unsent || failure.RetryAfter > w.patience() || (answered == 0 && (failed > 0 || hopeless(failure)))
 }
 
 // hopeless failures are about the account, not about the audio.
-func hopeless(failure *Error) bool {
-	return failure.Kind == Unauthorized || failure.Kind == Unpaid || failure.Kind == WrongModel
+func hopeless(failure *providers.Error) bool {
+	return failure.Kind == providers.Unauthorized || failure.Kind == providers.Unpaid || failure.Kind == providers.WrongModel
 }
 
 // cut says where the part that begins at start ends: at a pause near an even share of what is left, and less than
@@ -82,7 +83,8 @@ func (w *work) cut(ctx context.Context, source Audio, start, longest time.Durati
 	return end, nil
 }
 
-// sendPart renders one part and tries it as often as allowed, in WAV when the service refuses the form.
+// sendPart renders one part and tries it as often as allowed, in WAV when the service refuses the form
+// of the first: one that took it before refuses what is in it.
 func (w *work) sendPart(ctx context.Context, source Audio, start, end time.Duration) (Answer, error) {
 	for {
 		part, err := w.part(ctx, source, start, end)
@@ -93,9 +95,10 @@ func (w *work) sendPart(ctx context.Context, source Audio, start, end time.Durat
 		if removal := os.Remove(part.Path); removal != nil && err == nil {
 			err = fmt.Errorf("transcribe: %w", removal)
 		}
-		if refused(err) && w.switchToWAV(end-start) {
+		if refused(err) && !w.taken && w.switchToWAV(end-start) {
 			continue
 		}
+		w.taken = w.taken || err == nil
 		return answer, err
 	}
 }
@@ -106,8 +109,8 @@ func (w *work) attempt(ctx context.Context, audio Audio, counts time.Duration, m
 	wait := w.backoff
 	for tried := 1; ; tried++ {
 		answer, err := w.call(ctx, audio, counts)
-		var failure *Error
-		if err == nil || ctx.Err() != nil || !errors.As(err, &failure) || !failure.Retryable() || failure.untried {
+		var failure *providers.Error
+		if err == nil || ctx.Err() != nil || !errors.As(err, &failure) || failure.Permanent || failure.Unsent {
 			return answer, err
 		}
 		allowed := most

@@ -1,7 +1,7 @@
 // Package speech turns audio into text: one small interface, one file per engine, and the Transcriber that makes any
 // recording fit an engine (converts it, splits it, tries a failed part again) and makes any engine's answer safe to
 // keep. What engines answer is hostile input: whatever comes, a Transcript holds valid text, finite and ordered times
-// within the decoded length, and bounded counts, or the call is an *Error in our own words.
+// within the decoded length, and bounded counts, or the call is a *providers.Error in our own words.
 package speech
 
 import (
@@ -13,7 +13,7 @@ import (
 )
 
 // Engine is a transcription service. Transcribe makes one attempt (the plain form after a refused detailed one
-// included); its failures are *Error, the context's error, or a fault of ours such as an unreadable file.
+// included); its failures are *providers.Error, the context's error, or a fault of ours such as an unreadable file.
 type Engine interface {
 	Describe() Description
 	Transcribe(ctx context.Context, audio Audio, request Request) (Answer, error)

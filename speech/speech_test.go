@@ -9,8 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"gorm.io/gorm"
-
 	"github.com/stenometer/stenometer/budgets"
 	"github.com/stenometer/stenometer/budgets/budgetstest"
 	"github.com/stenometer/stenometer/media"
@@ -46,20 +44,8 @@ type rig struct {
 func fund(t *testing.T, change func(*budgets.Options)) (*models.DB, budgets.Purse) {
 	t.Helper()
 	db := modelstest.SQLite(t)
-	now := time.Now()
-	org := models.Organization{Slug: "o", Name: "o", TimeZone: "UTC", CreatedAt: now}
-	user := models.User{Email: "o@example.org", Username: "o", PasswordHash: "-", Role: "editor", CreatedAt: now}
-	err := db.Transaction(context.Background(), func(tx *gorm.DB) error {
-		if err := tx.Create(&org).Error; err != nil {
-			return err
-		}
-		user.OrganizationID = org.ID
-		return tx.Create(&user).Error
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return db, budgetstest.New(t, db, "", change).Purses().Of(budgets.Payer{OrganizationID: org.ID, UserID: user.ID})
+	user := modelstest.Account(t, db, "o", "o", "editor")
+	return db, budgetstest.New(t, db, "", change).Purses().Of(budgets.Payer{OrganizationID: user.OrganizationID, UserID: user.ID})
 }
 
 // ledger is what the calls were charged, in their order.

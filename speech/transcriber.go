@@ -13,6 +13,7 @@ import (
 	"github.com/stenometer/stenometer/budgets"
 	"github.com/stenometer/stenometer/media"
 	"github.com/stenometer/stenometer/outbound"
+	"github.com/stenometer/stenometer/providers"
 )
 
 // TempPrefix begins the name of every folder that a Transcriber makes in its TempDir, for those who sweep what a killed
@@ -79,7 +80,7 @@ func (t *Transcriber) Describe() Description { return t.engine.Describe() }
 // within them, each tried on its own. A part that keeps failing leaves a stated gap, unless no part succeeds.
 //
 // A recording that is sent in one piece is attempted once (a service that is busy and says for how long is waited for):
-// its next attempt is the caller's, who can tell a crash from a refusal. The error is an *Error where the service is
+// its next attempt is the caller's, who can tell a crash from a refusal. The error is a *providers.Error where the service is
 // the cause; one with a RetryAfter cost nothing. Temporary files are gone when the call returns.
 //
 // The purse pays: all of the length is held before anything is sent, or the error is budget_exceeded. An attempt that
@@ -114,6 +115,8 @@ type work struct {
 	request Request
 	// form is what parts are rendered to; it changes once when the service refuses it.
 	form media.Format
+	// taken is whether the service has taken a part in that form.
+	taken bool
 	// paid is whether any call was charged for; unsettled why the last one's charge could not be written.
 	paid      bool
 	unsettled error
@@ -234,6 +237,6 @@ func (w *work) fitsAsWAV(length time.Duration) bool {
 }
 
 func refused(err error) bool {
-	var failure *Error
-	return errors.As(err, &failure) && failure.Kind == Refused
+	var failure *providers.Error
+	return errors.As(err, &failure) && failure.Kind == providers.Refused
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/stenometer/stenometer/media"
+	"github.com/stenometer/stenometer/providers"
 	"github.com/stenometer/stenometer/speech"
 	"github.com/stenometer/stenometer/tests/asrtest"
 )
@@ -148,8 +149,8 @@ func TestServiceThatIsDownFailsTheWhole(t *testing.T) {
 		before := len(r.service.Calls())
 		r.service.Always(func(asrtest.Call) asrtest.Reply { return asrtest.Fails(c.status) })
 		_, err := r.Transcribe(context.Background(), audio, speech.Request{})
-		var failure *speech.Error
-		if !errors.As(err, &failure) || failure.Status != c.status || failure.Retryable() != c.retryable {
+		var failure *providers.Error
+		if !errors.As(err, &failure) || failure.Status != c.status || failure.Permanent == c.retryable {
 			t.Errorf("%d: %v", c.status, err)
 		}
 		if calls := len(r.service.Calls()) - before; calls != c.calls {
@@ -171,7 +172,7 @@ func TestRetryAfterIsRespected(t *testing.T) {
 	}
 	r.service.Script(asrtest.Busy(600))
 	_, err := r.Transcribe(context.Background(), audio, speech.Request{})
-	var failure *speech.Error
+	var failure *providers.Error
 	if !errors.As(err, &failure) || failure.RetryAfter != 600*time.Second {
 		t.Errorf("got %v", err)
 	}
@@ -230,7 +231,7 @@ func TestRefusedFormatIsConvertedOnce(t *testing.T) {
 	}
 	r.service.Always(func(asrtest.Call) asrtest.Reply { return asrtest.Fails(415) })
 	_, err := r.Transcribe(context.Background(), audio, speech.Request{})
-	if !speech.Permanent(err) {
+	if !providers.IsPermanent(err) {
 		t.Errorf("got %v", err)
 	}
 	if calls := len(r.service.Calls()); calls != 4 {
@@ -282,7 +283,7 @@ func TestOwnFaultsAreNoServiceErrors(t *testing.T) {
 	audio := r.beeps(t, "a.wav", 1)
 	audio.Path = filepath.Join(t.TempDir(), "gone.mp3")
 	_, err := r.Transcribe(context.Background(), audio, speech.Request{})
-	var failure *speech.Error
+	var failure *providers.Error
 	if err == nil || errors.As(err, &failure) || !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("got %v", err)
 	}

@@ -36,7 +36,7 @@ func newGroupRig(t *testing.T, url string, more servertest.Environment) *groupRi
 	if more["TRANSCRIPTION_API_KEY"] != "" {
 		environment = environment.With(servertest.Environment{"ASR_BASE_URL": "", "TRANSCRIPTION_BASE_URL": service.BaseURL()})
 	}
-	r := &groupRig{rig: &rig{environment: environment, process: servertest.Start(t, environment), service: service, ids: map[string]string{}}, model: model}
+	r := &groupRig{rig: &rig{world: &world{environment, servertest.Start(t, environment), service}, ids: map[string]string{}}, model: model}
 	servertest.CreateUser(t, environment, "ada@example.org")
 	servertest.CreateUser(t, environment, "vic@example.org", "--role", "viewer")
 	db := modelstest.Open(t, url, false)
@@ -225,7 +225,7 @@ func TestWordsReachTheProviders(t *testing.T) {
 				{says: "accepted", method: "POST", path: "/api/v1/vocabulary/{word}/accept", status: 200},
 			})
 			r.transcribed(t, "talk", asrtest.Plain(strings.Repeat("We spoke of the budget. ", 10)))
-			heard := r.service.Calls()[0].Fields
+			heard := r.provider.Calls()[0].Fields
 			if got := heard.Get(name); got != word {
 				t.Errorf("the engine was sent %q as %s, in %v", got, name, heard)
 			}

@@ -12,46 +12,36 @@ import (
 	"time"
 
 	"github.com/stenometer/stenometer/tests/asrtest"
-	"github.com/stenometer/stenometer/tests/jobstest"
 	"github.com/stenometer/stenometer/tests/servertest"
 )
 
-// rig is one built server on one database, with Ada, whose things are asked for, and Eve of another account.
+// rig is a world with Ada, whose things are asked for, and Eve of another account.
 type rig struct {
-	environment servertest.Environment
-	process     *servertest.Process
-	service     *asrtest.Server
-	ada, eve    string         // full tokens
-	session     []*http.Cookie // Ada's
+	*world
+
+	ada, eve string         // full tokens
+	session  []*http.Cookie // Ada's
 	// ids are what answers gave so far; "{name}" in a path or a body stands for one.
 	ids map[string]string
 }
 
-// twoDatabases runs a test against a server on SQLite and one on PostgreSQL, far from UTC: no clock may show that.
-// The limits are there and never reached.
+// twoDatabases runs a test against a server on each database. The limits are there and never reached.
 func twoDatabases(t *testing.T, test func(t *testing.T, r *rig)) {
 	t.Helper()
-	zones := map[string]string{"sqlite": "Asia/Tokyo", "postgres": "America/Los_Angeles"}
-	for name, newURL := range jobstest.Migrated.URLs() {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			service := asrtest.New(t)
-			environment := quiet(t).With(servertest.Environment{
-				"DATABASE_URL": newURL(t), "SECRET_KEY": "0123456789abcdef", "TZ": zones[name], "ASR_BASE_URL": service.ASRBaseURL(),
-				"PUBLIC_URL": "https://notes.example.org", "ENABLE_INTERNAL_SHARING": "true", "API_MAX_TOKENS_PER_USER": "100",
-				"API_TOKEN_CREATE_RATE_LIMIT": "0", "API_TOKEN_CHANGE_RATE_LIMIT": "0", "API_TOKEN_RATE_LIMIT_READ": "100000 per minute",
-			})
-			r := &rig{environment: environment, process: servertest.Start(t, environment), service: service, ids: map[string]string{}}
-			servertest.CreateUser(t, environment, "ada@example.org")
-			servertest.CreateUser(t, environment, "eve@example.org", "--role", "admin")
-			r.ada = servertest.CreateToken(t, environment, "ada@example.org")
-			r.eve = servertest.CreateToken(t, environment, "eve@example.org")
-			browser := r.client(t, "")
-			browser.SignIn("ada@example.org", servertest.Password)
-			r.session = browser.Cookies
-			test(t, r)
-		})
-	}
+	onBothDatabases(t, func(t *testing.T, w *world) {
+		r := &rig{world: w, ids: map[string]string{}}
+		servertest.CreateUser(t, w.environment, "ada@example.org")
+		servertest.CreateUser(t, w.environment, "eve@example.org", "--role", "admin")
+		r.ada = servertest.CreateToken(t, w.environment, "ada@example.org")
+		r.eve = servertest.CreateToken(t, w.environment, "eve@example.org")
+		browser := r.client(t, "")
+		browser.SignIn("ada@example.org", servertest.Password)
+		r.session = browser.Cookies
+		test(t, r)
+	}, servertest.Environment{
+		"PUBLIC_URL": "https://notes.example.org", "ENABLE_INTERNAL_SHARING": "true", "API_MAX_TOKENS_PER_USER": "100",
+		"API_TOKEN_CREATE_RATE_LIMIT": "0", "API_TOKEN_CHANGE_RATE_LIMIT": "0", "API_TOKEN_RATE_LIMIT_READ": "100000 per minute",
+	})
 }
 
 // bySession stands for a token where Ada's browser asks.
@@ -80,7 +70,7 @@ func (r *rig) scoped(t *testing.T, scopes ...string) string {
 // transcribed uploads a recording of Ada's, which is transcribed so, and remembers its id by name.
 func (r *rig) transcribed(t *testing.T, name string, reply asrtest.Reply) {
 	t.Helper()
-	r.service.Always(func(asrtest.Call) asrtest.Reply { return reply })
+	r.provider.Always(func(asrtest.Call) asrtest.Reply { return reply })
 	client := r.client(t, r.ada)
 	id := recordingID(t, client.Upload("tone.wav", tone(t), map[string]string{"title": name}).JSON(t))
 	client.AwaitStatus(id, time.Minute, "COMPLETED")

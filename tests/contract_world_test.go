@@ -26,7 +26,7 @@ type world struct {
 
 // onBothDatabases gives the test a server on each database, both at the same time and far from UTC: no clock may show
 // that. Starting one takes a second, so that the tables share it; each has accounts of its own.
-func onBothDatabases(t *testing.T, test func(t *testing.T, w *world)) {
+func onBothDatabases(t *testing.T, test func(t *testing.T, w *world), further ...servertest.Environment) {
 	t.Helper()
 	zones := map[string]string{"sqlite": "America/Los_Angeles", "postgres": "Asia/Tokyo"}
 	for name, address := range jobstest.Migrated.URLs() {
@@ -38,6 +38,9 @@ func onBothDatabases(t *testing.T, test func(t *testing.T, w *world)) {
 				"ASR_BASE_URL": provider.ASRBaseURL(), "API_SEARCH_RATE_LIMIT": "0", "API_MAX_TOKENS_PER_USER": "0",
 				"RECORDING_CHANGES_SETTLE_MILLISECONDS": "10", "JOBS_MAX_CONCURRENT_PER_ORG": "100",
 			})
+			for _, settings := range further {
+				environment = environment.With(settings)
+			}
 			test(t, &world{environment, servertest.Start(t, environment), provider})
 		})
 	}

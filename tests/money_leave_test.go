@@ -34,6 +34,8 @@ func leaversPay(t *testing.T, r *moneyRig) {
 		}
 		charged = stands.Charged
 	}
+	// Rule: so does who sends a body where none is read (H-013).
+	hangUp(t, client, r.model, at("/api/v1/recordings/%d/regenerate_title", id), r.model.Aborted()+1)
 	slices.Sort(took)
 	if middle := took[len(took)/2]; middle > time.Second {
 		t.Errorf("the provider was left after %v", took)

@@ -72,11 +72,11 @@ func TestRotationOverlaps(t *testing.T) {
 		_, _, err = store.Create(ctx, tokens.Wish{UserID: user.ID})
 		expectProblem(t, err, problems.TokenLimitReached, "beside a rotating pair and another")
 
-		clock.advance(2*time.Hour - time.Second)
+		clock.Advance(2*time.Hour - time.Second)
 		if !works(t, store, old, clock.Now()) || !works(t, store, fresh, clock.Now()) {
 			t.Error("within the overlap one of the pair does not work")
 		}
-		clock.advance(time.Second)
+		clock.Advance(time.Second)
 		if works(t, store, old, clock.Now()) || !works(t, store, fresh, clock.Now()) {
 			t.Error("after the overlap the old one works or the new one doesn't")
 		}
@@ -111,7 +111,7 @@ func TestRotationBounds(t *testing.T) {
 		_, _, err := store.Rotate(ctx, user.ID, successor.ID, hours, 0)
 		expectProblem(t, err, problems.InvalidParameter, "overlap_hours")
 	}
-	clock.advance(25 * time.Hour)
+	clock.Advance(25 * time.Hour)
 	_, _, err = store.Rotate(ctx, user.ID, token.ID+2, 0, 0)
 	expectProblem(t, err, problems.Conflict, "rotating what has expired")
 }
@@ -165,7 +165,7 @@ func TestAWidowedPairStillCountsOnce(t *testing.T) {
 	if !works(t, store, old, clock.Now()) {
 		t.Error("revoking the successor ended the old token")
 	}
-	clock.advance(time.Hour)
+	clock.Advance(time.Hour)
 	create(t, store, tokens.Wish{UserID: user.ID})
 }
 
@@ -221,7 +221,7 @@ func TestATokenMakesNothingBeyondItself(t *testing.T) {
 	expectProblem(t, err, problems.InsufficientScope, "a scoped token makes a full one")
 	_, _, err = store.Create(ctx, tokens.Wish{UserID: other.ID, By: maker.ID})
 	expectProblem(t, err, problems.NotFound, "a token makes one for another account")
-	clock.advance(49 * time.Hour)
+	clock.Advance(49 * time.Hour)
 	_, _, err = store.Create(ctx, tokens.Wish{UserID: user.ID, By: maker.ID})
 	expectProblem(t, err, problems.InvalidToken, "an expired token makes one")
 }

@@ -17,45 +17,16 @@ import (
 	"github.com/stenometer/stenometer/models"
 	"github.com/stenometer/stenometer/models/modelstest"
 	"github.com/stenometer/stenometer/problems"
+	"github.com/stenometer/stenometer/tests/clocktest"
 	"github.com/stenometer/stenometer/tokens"
 )
 
-// clock is a time that the test moves.
-type clock struct {
-	mu  sync.Mutex
-	now time.Time
-}
-
-func newClock() *clock { return &clock{now: time.Date(2026, 3, 5, 6, 0, 0, 0, time.UTC)} }
-
-func (c *clock) Now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.now
-}
-
-func (c *clock) advance(by time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.now = c.now.Add(by)
-}
+func newClock() *clocktest.Clock { return clocktest.New(time.Date(2026, 3, 5, 6, 0, 0, 0, time.UTC)) }
 
 // newUser makes an account in an organization of its own.
 func newUser(t testing.TB, db *models.DB, name string) models.User {
 	t.Helper()
-	now := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
-	organization := models.Organization{Slug: name, Name: name, TimeZone: "UTC", CreatedAt: now}
-	user := models.User{
-		Email: name + "@example.com", Username: name, PasswordHash: "-", Role: "editor", CreatedAt: now,
-	}
-	write(t, db, func(tx *gorm.DB) error {
-		if err := tx.Create(&organization).Error; err != nil {
-			return err
-		}
-		user.OrganizationID = organization.ID
-		return tx.Create(&user).Error
-	})
-	return user
+	return modelstest.Account(t, db, name, name, "editor")
 }
 
 func write(t testing.TB, db *models.DB, change func(*gorm.DB) error) {
@@ -245,7 +216,7 @@ func TestTheCapCountsActiveTokens(t *testing.T) {
 		_, _, err = store.Create(context.Background(), tokens.Wish{UserID: user.ID})
 		expectProblem(t, err, problems.TokenLimitReached, "one more than revoking freed")
 
-		clock.advance(24 * time.Hour)
+		clock.Advance(24 * time.Hour)
 		create(t, store, tokens.Wish{UserID: user.ID})
 	})
 }

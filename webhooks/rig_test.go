@@ -110,18 +110,7 @@ func (r *rig) start() {
 // account makes one in the organization of all accounts of the test, and its principal.
 func (r *rig) account(name, role string) (models.User, auth.Principal) {
 	r.t.Helper()
-	user := models.User{Email: name + "@example.com", Username: name, PasswordHash: "-", Role: role, CreatedAt: time.Now().UTC()}
-	err := r.db.Transaction(context.Background(), func(tx *gorm.DB) error {
-		organization := models.Organization{Slug: "default", Name: "Default", TimeZone: "UTC", CreatedAt: time.Now().UTC()}
-		if err := tx.Where("slug = ?", "default").FirstOrCreate(&organization).Error; err != nil {
-			return err
-		}
-		user.OrganizationID = organization.ID
-		return tx.Where("email = ?", user.Email).FirstOrCreate(&user).Error
-	})
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	user := modelstest.Account(r.t, r.db, "default", name, role)
 	return user, r.principal(user, "full")
 }
 

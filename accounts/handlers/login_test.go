@@ -140,7 +140,7 @@ func TestGuessingIsStoppedAndTheOwnerGetsIn(t *testing.T) {
 	if err != nil || wait < 1 {
 		t.Fatalf("Retry-After is %q", refused.header.Get("Retry-After"))
 	}
-	s.clock.advance(time.Duration(wait) * time.Second)
+	s.clock.Advance(time.Duration(wait) * time.Second)
 	s.login("ann", password, from("192.0.2.1")).expect(http.StatusOK)
 }
 

@@ -156,7 +156,7 @@ func TestResettingOverHTTP(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.clock.advance(time.Hour)
+	s.clock.Advance(time.Hour)
 	reset(late, "another sentence").expectProblem(problems.InvalidLink)
 }
 

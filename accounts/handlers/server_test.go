@@ -10,7 +10,6 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -24,6 +23,7 @@ import (
 	"github.com/stenometer/stenometer/models/modelstest"
 	"github.com/stenometer/stenometer/problems"
 	"github.com/stenometer/stenometer/routes"
+	"github.com/stenometer/stenometer/tests/clocktest"
 	"github.com/stenometer/stenometer/tests/described"
 )
 
@@ -32,7 +32,7 @@ type server struct {
 	t        *testing.T
 	handler  http.Handler
 	accounts *accounts.Accounts
-	clock    *clock
+	clock    *clocktest.Clock
 	db       *models.DB
 }
 
@@ -42,23 +42,6 @@ type settings struct {
 	unauthorized              []limits.Rate
 	secureCookies             bool
 	oidc                      handlers.OIDC
-}
-
-type clock struct {
-	mu  sync.Mutex
-	now time.Time
-}
-
-func (c *clock) Now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.now
-}
-
-func (c *clock) advance(by time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.now = c.now.Add(by)
 }
 
 type requests struct{}
@@ -72,7 +55,7 @@ func perMinute(figure int64) []limits.Rate {
 func newServer(t *testing.T, set settings) *server {
 	t.Helper()
 	db := modelstest.SQLite(t)
-	s := &server{t: t, db: db, clock: &clock{now: time.Date(2026, 3, 5, 6, 13, 46, 0, time.UTC)}}
+	s := &server{t: t, db: db, clock: clocktest.New(time.Date(2026, 3, 5, 6, 13, 46, 0, time.UTC))}
 	counts := limits.NewMemory(s.clock.Now)
 	figures := authtest.NoFigures()
 	figures[limits.Login], figures[limits.LoginFailures] = set.login, set.failures

@@ -172,7 +172,7 @@ func TestIDs(t *testing.T) {
 	mine := s.recording("a.wav")
 	stranger := s.mint(s.account("stranger"), "full")
 	for _, route := range [][2]string{{"GET", ""}, {"GET", "/status"}, {"GET", "/transcript"}, {"GET", "/audio"}, {"POST", "/transcribe"}, {"DELETE", ""}} {
-		for _, id := range []string{"2147483648", "9223372036854775807", "9223372036854775808", "-1", "0", "1e3", "abc", "%00", "1.0"} {
+		for _, id := range []string{"2147483648", "9223372036854775807", "9223372036854775808", "-1", "0", "1e3", "abc", "%00", "1.0", fmt.Sprintf("0000%d", mine)} {
 			s.expect(s.do(route[0], "/api/v1/recordings/"+id+route[1], nil), 404, "not_found")
 		}
 		s.expect(s.do(route[0], fmt.Sprintf("/api/v1/recordings/%d%s", mine, route[1]), nil, "Authorization", "Bearer "+stranger), 404, "not_found")

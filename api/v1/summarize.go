@@ -84,6 +84,9 @@ func (a *API) regenerateTitle(c echo.Context, p auth.Principal, purse budgets.Pu
 	if err != nil {
 		return err
 	}
+	if err := routes.IgnoreBody(c); err != nil {
+		return err
+	}
 	titled, err := a.recordings.RegenerateTitle(c.Request().Context(), p, purse, id)
 	if err != nil {
 		return err
@@ -118,6 +121,9 @@ func identifySpeakersOperation() routes.Operation {
 func (a *API) identifySpeakers(c echo.Context, p auth.Principal, purse budgets.Purse) error {
 	id, err := routes.IDParam(c, "recording")
 	if err != nil {
+		return err
+	}
+	if err := routes.IgnoreBody(c); err != nil {
 		return err
 	}
 	found, err := a.recordings.IdentifySpeakers(c.Request().Context(), p, purse, id)

@@ -158,16 +158,7 @@ func open(t testing.TB) *site {
 
 func (s *site) account(name string) models.User {
 	s.t.Helper()
-	org := models.Organization{Slug: name, Name: name, TimeZone: "UTC", CreatedAt: time.Now()}
-	user := models.User{Email: name + "@example.org", Username: name, PasswordHash: "-", Role: "editor", CreatedAt: time.Now()}
-	s.write(func(tx *gorm.DB) error {
-		if err := tx.Create(&org).Error; err != nil {
-			return err
-		}
-		user.OrganizationID = org.ID
-		return tx.Create(&user).Error
-	})
-	return user
+	return modelstest.Account(s.t, s.db, name, name, auth.RoleEditor)
 }
 
 func (s *site) mint(user models.User, scopes string) string {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/stenometer/stenometer/llm"
+	"github.com/stenometer/stenometer/providers"
 )
 
 // holdback is how much text in bytes of a call that may yet ask for a tool is held back. What was said as the answer
@@ -106,7 +107,7 @@ func (l *loop) think(text string) error {
 
 // refusesTools recognizes a service that knows no tools: such services refuse the whole request.
 func refusesTools(err error) bool {
-	var failure *llm.Error
+	var failure *providers.Error
 	if !errors.As(err, &failure) {
 		return false
 	}

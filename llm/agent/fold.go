@@ -5,6 +5,8 @@ import (
 	"sort"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/stenometer/stenometer/providers"
 )
 
 const (
@@ -100,20 +102,9 @@ func (l *loop) put(i int, f finding) {
 
 // head is the beginning of a text in one line.
 func head(text string, most int) string {
-	text = strings.Join(strings.Fields(cut(text, 2*most)), " ")
-	if short := cut(text, most); short != text {
+	text = strings.Join(strings.Fields(providers.Cut(text, 2*most)), " ")
+	if short := providers.Cut(text, most); short != text {
 		return short + "…"
-	}
-	return text
-}
-
-// cut keeps at most so many characters.
-func cut(text string, most int) string {
-	for i := range text {
-		if most == 0 {
-			return text[:i]
-		}
-		most--
 	}
 	return text
 }

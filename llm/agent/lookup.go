@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/stenometer/stenometer/llm"
+	"github.com/stenometer/stenometer/providers"
 )
 
 const (
@@ -27,7 +28,7 @@ type finding struct{ remarks, data string }
 // lookUp runs what the model asks for. Every call counts, whatever it is; those behind a bound are not run, and the model
 // is told.
 func (l *loop) lookUp(ctx context.Context, asked turn) error {
-	turn := exchange{said: cut(asked.thought, maxSaid)}
+	turn := exchange{said: providers.Cut(asked.thought, maxSaid)}
 	var wanted []wish
 	for n, call := range asked.answer.Calls {
 		w := l.read(call)
@@ -172,7 +173,7 @@ func (l *loop) watched(ctx context.Context, w wish) (finding, error) {
 // told is a finding as long as it may be, with what is to be said about it.
 func (l *loop) told(f finding, empty bool) finding {
 	if whole := f.data; len(whole) > 0 {
-		if f.data = cut(whole, charsPerToken*l.ResultTokens); f.data != whole {
+		if f.data = providers.Cut(whole, charsPerToken*l.ResultTokens); f.data != whole {
 			f.data += fmt.Sprintf("\n[cut: a look-up tells at most %d tokens]", l.ResultTokens)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/stenometer/stenometer/budgets"
 	"github.com/stenometer/stenometer/llm"
 	"github.com/stenometer/stenometer/problems"
+	"github.com/stenometer/stenometer/providers"
 )
 
 // errTime ends a call or a look-up that takes longer than the question may before its closing answer.
@@ -151,8 +152,8 @@ func (l *loop) inTime(ctx context.Context) (_ context.Context, keep func(), done
 // close asks for the closing answer and says what was reached. Where the model says nothing, that is all.
 func (l *loop) close(ctx context.Context, bound Bound) (Outcome, error) {
 	answer, err := l.closing(ctx)
-	var failure *llm.Error
-	if errors.As(err, &failure) && failure.Kind == llm.Unreadable {
+	var failure *providers.Error
+	if errors.As(err, &failure) && failure.Kind == providers.Unreadable {
 		err = l.say(saysNothing)
 	}
 	if err != nil {

@@ -10,8 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"gorm.io/gorm"
-
 	"github.com/stenometer/stenometer/budgets"
 	"github.com/stenometer/stenometer/budgets/budgetstest"
 	"github.com/stenometer/stenometer/llm"
@@ -63,18 +61,10 @@ func newRig(t testing.TB, change func(*rig)) *rig {
 	if change != nil {
 		change(r)
 	}
-	organization := models.Organization{Slug: "o", Name: "o", TimeZone: "UTC", CreatedAt: time.Now()}
-	r.write(func(tx *gorm.DB) error { return tx.Create(&organization).Error })
-	user := models.User{OrganizationID: organization.ID, Email: "u@example.org", Username: "u", PasswordHash: "-", Role: "editor", CreatedAt: time.Now()}
-	r.write(func(tx *gorm.DB) error { return tx.Create(&user).Error })
+	user := modelstest.Account(t, r.db, "o", "u", "editor")
 	money := budgetstest.New(t, r.db, prices, func(o *budgets.Options) { o.Default, o.Lease = r.budget, 20*time.Second })
-	r.purse = money.Purses().Of(budgets.Payer{OrganizationID: organization.ID, UserID: user.ID})
+	r.purse = money.Purses().Of(budgets.Payer{OrganizationID: user.OrganizationID, UserID: user.ID})
 	return r
-}
-
-func (r *rig) write(change func(tx *gorm.DB) error) {
-	r.t.Helper()
-	r.must(r.db.Transaction(context.Background(), change))
 }
 
 func (r *rig) must(err error) {

@@ -1,6 +1,10 @@
 package prompts
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/stenometer/stenometer/providers"
+)
 
 // The bounds of filled instructions, in characters. A template that names a long value often would grow without end.
 const (
@@ -27,16 +31,5 @@ func Fill(template string, variables map[string]string) string {
 		filled.WriteString(variables[strings.TrimSpace(name)])
 		template = after
 	}
-	return cut(filled.String(), maxFilled)
-}
-
-// cut keeps at most so many characters.
-func cut(text string, most int) string {
-	for i := range text {
-		if most == 0 {
-			return text[:i]
-		}
-		most--
-	}
-	return text
+	return providers.Cut(filled.String(), maxFilled)
 }

@@ -16,7 +16,7 @@ func inquiryMutations() []mutation {
 		agent("an agent looks up without end", "lookup.go", "l.asked > l.MaxToolCalls || ", "", "TestLoopEndsAtEachBound"),
 		agent("an agent takes any time", "loop.go", "return !l.Now().Before(l.ends)", "return false", "TestLoopEndsAtEachBound"),
 		agent("an agent sends more than its context", "fold.go", "if l.put(i, f); l.share() <= brim {", "if l.put(i, f); true {", "TestContextIsNeverExceeded"),
-		agent("a look-up tells all that it found", "lookup.go", "f.data = cut(whole, charsPerToken*l.ResultTokens)", "f.data = whole", "TestResultIsCut"),
+		agent("a look-up tells all that it found", "lookup.go", "f.data = providers.Cut(whole, charsPerToken*l.ResultTokens)", "f.data = whole", "TestResultIsCut"),
 		agent("an agent holds for one call", "loop.go", "calls := int64(a.MaxSteps)", "calls := int64(1)", "TestQuestionIsRefusedBeforeAnyCall"),
 		agent("an agent of no calls makes one", "loop.go", "case a.MaxSteps < 1:", "case a.MaxSteps < 0:", "TestQuestionIsRefusedBeforeAnyCall"),
 		agent("an agent goes on for who may not", "loop.go", "return l.task.Still(ctx)", "return nil", "TestLoopEndsWithAnError"),

@@ -14,11 +14,17 @@ func providerMutations() []mutation {
 		llm("a redirect is followed", "openai.go", "return http.ErrUseLastResponse", "return nil", "TestRedirectIsNotFollowed"),
 		llm("a refused call is charged", "charge.go", "if isRefusal(err) || isUnsent(err) {", "if isUnsent(err) {", "TestFailedCallIsCharged"),
 		llm("a call that never connected is charged", "charge.go", " || isUnsent(err)", "", "TestCallThatNeverConnectedIsFree"),
-		llm("a call is made again that ran out of time", "adapter.go", " || failure.Kind == TimedOut && failure.Status == 0", "", "TestCallIsNotMadeAgainInVain"),
+		llm("a call is made again that ran out of time", "adapter.go", " || failure.Kind == providers.TimedOut && failure.Status == 0", "", "TestCallIsNotMadeAgainInVain"),
 		llm("a call is made again that was answered in part", "adapter.go", `completion.Text != "" || `, "", "TestCallIsNotMadeAgainInVain"),
 		llm("a call is made again without end", "adapter.go", " || attempt >= a.Attempts", "", "TestFailedCallIsCharged"),
 		llm("an address that nobody gave is shown", "clean.go", "return paragraphs(given.only(paragraphs(text)))", "_ = given\n\t\treturn paragraphs(text)", "TestTextsOfJSONAreCleaned"),
 		llm("an escape hides an address", "clean.go", "request.JSON && found {", "request.JSON && !found {", "TestTextsOfJSONAreCleaned"),
+		llm("a word that was begun becomes an address", "speech.go", "s.given.only(s.begun + withoutOpenTags(piece))", "s.begun + s.given.only(withoutOpenTags(piece))", "TestAWordThatWasBegun"),
+		llm("what is held back is lost when the answer breaks off", "stream.go", "_ = voice.end()", "_ = voice", "TestWhatWasHeldBack"),
+		llm("an event of an error is passed over", "sse.go", `e.fails = string(value) == "error"`, `e.fails = string(value) == "err"`, "TestErrorsInsideOfASuccess"),
+		llm("half an answer that a filter cut off passes for one", "openaistream.go", "	case c.filtered:", "	case c.filtered && c.deaf != nil:", "TestAnAnswerThatAFilterCutOff"),
+		{"a part that is refused for good is asked for again", "speech/parts.go", "refused(err) && !w.taken && ", "refused(err) && ", "TestAPartThatIsRefusedForGood", []string{"./speech"}},
+		{"a form that is known is doubted", "speech/openai.go", "refusesForm(err) && !known", "refusesForm(err) && (known || !known)", "TestAPartThatIsRefusedForGood", []string{"./speech"}},
 		llm("the breaker is not told of failures", "adapter.go", "a.Breaker.Failed(failure.RetryAfter)", "a.Breaker.Ended()", "TestProviderThatFailsIsLeftAlone"),
 	}
 }

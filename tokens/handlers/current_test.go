@@ -16,7 +16,7 @@ func TestCurrent(t *testing.T) {
 	userID, browser := s.signIn("ann")
 	name := "phone"
 	scoped, token := s.mint(tokens.Wish{UserID: userID, Name: &name, Scopes: []string{"upload"}, ExpiresInDays: 1})
-	s.clock.advance(90*time.Minute + 250*time.Millisecond)
+	s.clock.Advance(90*time.Minute + 250*time.Millisecond)
 	s.ask("GET", "/api/v1/tokens/current", scoped, "").expect(http.StatusOK).expectFields(map[string]any{
 		"id": token.ID, "name": "phone", "scopes": []string{"upload"}, "created_at": "2026-03-05T06:13:46.000000Z",
 		"expires_at": "2026-03-06T06:13:46.000000Z", "last_used_at": "2026-03-05T07:43:46.250000Z", "via": "header",

@@ -162,7 +162,7 @@ func TestTheCapAndThenTheCreateLimit(t *testing.T) {
 			t.Errorf("the refusal has no %s", header)
 		}
 	}
-	s.clock.advance(time.Hour + time.Minute)
+	s.clock.Advance(time.Hour + time.Minute)
 	create().expect(http.StatusCreated)
 }
 

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -18,6 +17,7 @@ import (
 	"github.com/stenometer/stenometer/models/modelstest"
 	"github.com/stenometer/stenometer/problems"
 	"github.com/stenometer/stenometer/routes"
+	"github.com/stenometer/stenometer/tests/clocktest"
 	"github.com/stenometer/stenometer/tests/described"
 	"github.com/stenometer/stenometer/tokens"
 	"github.com/stenometer/stenometer/tokens/handlers"
@@ -29,7 +29,7 @@ type server struct {
 	handler  http.Handler
 	accounts *accounts.Accounts
 	tokens   *tokens.Tokens
-	clock    *clock
+	clock    *clocktest.Clock
 }
 
 type settings struct {
@@ -39,23 +39,6 @@ type settings struct {
 	queryToken     bool
 }
 
-type clock struct {
-	mu  sync.Mutex
-	now time.Time
-}
-
-func (c *clock) Now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.now
-}
-
-func (c *clock) advance(by time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.now = c.now.Add(by)
-}
-
 type requests struct{}
 
 func (requests) Request(string, string, int, time.Duration) {}
@@ -63,7 +46,7 @@ func (requests) Request(string, string, int, time.Duration) {}
 func newServer(t *testing.T, set settings) *server {
 	t.Helper()
 	db := modelstest.SQLite(t)
-	s := &server{t: t, clock: &clock{now: time.Date(2026, 3, 5, 6, 13, 46, 0, time.UTC)}}
+	s := &server{t: t, clock: clocktest.New(time.Date(2026, 3, 5, 6, 13, 46, 0, time.UTC))}
 	counts := limits.NewMemory(s.clock.Now)
 	figures := authtest.NoFigures()
 	figures[limits.TokenCreate], figures[limits.TokenChange] = set.create, set.change

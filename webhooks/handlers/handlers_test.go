@@ -1,7 +1,6 @@
 package handlers_test
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -74,18 +73,7 @@ func newServer(t *testing.T) *server {
 // token makes an account and a token of it.
 func (s *server) token(name, scopes string) string {
 	s.t.Helper()
-	user := models.User{Email: name + "@example.com", Username: name, PasswordHash: "-", Role: auth.RoleEditor, CreatedAt: time.Now().UTC()}
-	err := s.db.Transaction(context.Background(), func(tx *gorm.DB) error {
-		organization := models.Organization{Slug: "default", Name: "Default", TimeZone: "UTC", CreatedAt: time.Now().UTC()}
-		if err := tx.Where("slug = ?", "default").FirstOrCreate(&organization).Error; err != nil {
-			return err
-		}
-		user.OrganizationID = organization.ID
-		return tx.Where("email = ?", user.Email).FirstOrCreate(&user).Error
-	})
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	user := modelstest.Account(s.t, s.db, "default", name, auth.RoleEditor)
 	return s.finder.Mint(auth.Token{ID: 1, UserID: user.ID, OrganizationID: user.OrganizationID, Role: user.Role, Scopes: auth.ParseScopes(scopes)})
 }
 
