@@ -63,7 +63,8 @@ soak: ## the tests that take real minutes
 	STENOMETER_SOAK=1 scripts/with-services go test -race -count=1 -timeout 60m -v -run 'Soak|TestFiftyWritersAndFiftyReaders|TestManyWritersAndReadersOnSQLite' ./tests/...
 
 mutate: ## take each guard out of the code in turn and show the test that notices; takes minutes
-	go run ./tests/mutate
+	scripts/install-dependencies test
+	scripts/with-services go run ./tests/mutate
 
 bench: ## measure the server beside what one would otherwise run, 10 minutes; BENCH_FLAGS=-short proves it runs
 	scripts/install-dependencies bench

@@ -6,7 +6,6 @@ package accounts
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"runtime"
 	"sync"
@@ -53,6 +52,8 @@ type Options struct {
 	PublicURL string
 	// ResetLife is how long the link of a reset can be used; 0 means 1 h.
 	ResetLife time.Duration
+	// InviteMailEvery is the time within which an address is mailed one invite of an organization; 0 means 15 min.
+	InviteMailEvery time.Duration
 	// Mail and Queue send links; nil sends none.
 	Mail  *mail.Mailer
 	Queue *jobs.Jobs
@@ -71,7 +72,7 @@ type Accounts struct {
 	// unsent is done when the log has said that links cannot be mailed.
 	unsent sync.Once
 
-	mu     sync.Mutex
+	mu     sync.Mutex // protects what follows
 	cancel context.CancelFunc
 	ended  sync.WaitGroup
 }
@@ -88,6 +89,9 @@ func New(db *models.DB, options Options) *Accounts {
 	}
 	if options.ResetLife == 0 {
 		options.ResetLife = time.Hour
+	}
+	if options.InviteMailEvery == 0 {
+		options.InviteMailEvery = 15 * time.Minute
 	}
 	if options.SweepEvery == 0 {
 		options.SweepEvery = time.Hour
@@ -190,10 +194,5 @@ func (a *Accounts) now() time.Time { return a.options.Now().UTC().Truncate(time.
 
 // failed says what was attempted. A database that may answer later is the caller's to try again.
 func failed(attempt string, err error) error {
-	err = fmt.Errorf("%s: %w", attempt, err)
-	if models.IsBusy(err) {
-		return problems.New(problems.DatabaseUnavailable, "The database did not answer. Try again.").
-			After(time.Second).Because(err)
-	}
-	return err
+	return models.Unavailable(attempt, err) //nolint:wrapcheck // it says what was attempted
 }

@@ -238,13 +238,7 @@ func keepsAdministrators(tx *gorm.DB, actor, before, after models.User) error {
 
 // administrators counts the enabled accounts of a query whose role administers.
 func administrators(query *gorm.DB) (count int64, err error) {
-	var roles []string
-	for _, role := range auth.Roles() {
-		if role.May(auth.AdministerMembers) {
-			roles = append(roles, role.Name)
-		}
-	}
-	err = query.Model(&models.User{}).Where("disabled_at IS NULL AND role IN ?", roles).Count(&count).Error
+	err = query.Model(&models.User{}).Where("disabled_at IS NULL AND role IN ?", auth.RolesThatMay(auth.AdministerMembers)).Count(&count).Error
 	return count, err
 }
 

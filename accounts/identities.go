@@ -163,12 +163,22 @@ func (a *Accounts) makeFor(ctx context.Context, who Arrival, email string) (user
 		user, err = a.make(ctx, NewUser{
 			Email: email, Username: username, Role: who.role(), passwordless: true,
 			then: func(tx *gorm.DB, row models.User) error { return a.identify(tx, row.ID, who) },
-		}, func(*gorm.DB) error { return nil })
+		}, who.mayBegin)
 		if err == nil || !problems.Is(err, problems.Conflict) || problems.Of(err).Fields["field"] != "username" {
 			break
 		}
 	}
 	return user, err
+}
+
+// mayBegin refuses the first account of all, which administers the instance, to whom no claim makes an administrator: else
+// it would be that of whoever of the issuer's people came by first.
+func (who Arrival) mayBegin(tx *gorm.DB) error {
+	first, err := isFirst(tx)
+	if err != nil || !first || who.Governed && auth.RoleMay(who.Role, auth.AdministerMembers) {
+		return err
+	}
+	return problems.New(problems.OIDCRefused, "This server has no account yet. The first one administers it: its operator makes that by command, or maps a claim to %s.", auth.RoleAdmin)
 }
 
 // freeUsername is the name that who arrives calls itself, or one near it that nobody has.

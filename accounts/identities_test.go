@@ -176,6 +176,33 @@ func TestAClaimLeavesAnAdministrator(t *testing.T) {
 	})
 }
 
+// Rule: the first account of all, which administers the instance, is nobody's who merely arrives: an issuer's claim gives it,
+// or the operator made it before.
+func TestAnArrivalIsNotTheFirstAccount(t *testing.T) {
+	t.Parallel()
+	modelstest.Each(t, func(t *testing.T, db *models.DB) {
+		store := accounts.New(db, accounts.Options{})
+		who := arrival("ada")
+		for about, claims := range map[string]accounts.Arrival{
+			"no claims":         {},
+			"no claim of hers":  {Governed: true},
+			"a lesser role":     {Governed: true, Role: auth.RoleEditor},
+			"an ungoverned one": {Role: auth.RoleAdmin},
+		} {
+			who.Governed, who.Role = claims.Governed, claims.Role
+			_, err := store.Admit(context.Background(), who, true)
+			expectProblem(t, err, problems.OIDCRefused, about)
+		}
+		who.Governed, who.Role = true, auth.RoleAdmin
+		if ada := admitted(t, store, who); !ada.InstanceAdmin || ada.Role != auth.RoleAdmin {
+			t.Errorf("whom a claim makes administrator is %+v", ada)
+		}
+		if bob := admitted(t, store, arrival("bob")); bob.InstanceAdmin || bob.Role != auth.DefaultRole {
+			t.Errorf("the second one is %+v", bob)
+		}
+	})
+}
+
 // Rule: of one person's first arrivals at once, all are the one account that is made.
 func TestRacingArrivalsAreOneAccount(t *testing.T) {
 	t.Parallel()

@@ -35,6 +35,8 @@ type Invite struct {
 	Email, Role          string
 	ExpiresAt, CreatedAt time.Time
 	AcceptedAt           *time.Time
+	// Mailed is true where it was just made and is mailed.
+	Mailed bool
 }
 
 // NewInvite is an invite that is to be made.
@@ -49,13 +51,14 @@ type NewInvite struct {
 }
 
 // Invite makes an invite, and the link or token that is shown once. One that was open for the same address in the
-// organization is void. The address is mailed to where mail can be sent.
+// organization is void. The address is mailed to where mail can be sent, though not again and again.
 func (a *Accounts) Invite(ctx context.Context, by By, wish NewInvite) (Invite, string, error) {
 	row, err := a.judgedInvite(wish)
 	if err != nil {
 		return Invite{}, "", err
 	}
 	var token string
+	var mailed bool
 	err = a.db.Transaction(ctx, func(tx *gorm.DB) (err error) {
 		if err := a.lockCreation(tx); err != nil {
 			return err
@@ -70,18 +73,21 @@ func (a *Accounts) Invite(ctx context.Context, by By, wish NewInvite) (Invite, s
 		if row.OrganizationID = wish.OrganizationID; actor.ID != 0 {
 			row.OrganizationID, row.InvitedBy = actor.OrganizationID, &actor.ID
 		}
-		if err := roomForInvite(tx, row); err != nil {
+		if err := a.roomForInvite(tx, row); err != nil {
 			return err
 		}
 		if token, err = a.signedInvite(tx, &row); err != nil {
 			return err
 		}
-		return a.mailInvite(ctx, tx, row.ID)
+		mailed, err = a.mailInvite(ctx, tx, row)
+		return err
 	})
 	if err != nil {
 		return Invite{}, "", failed("make an invite", err)
 	}
-	return viewInvite(row), a.link(InvitePath, token), nil
+	made := viewInvite(row)
+	made.Mailed = mailed
+	return made, a.link(InvitePath, token), nil
 }
 
 func (a *Accounts) judgedInvite(wish NewInvite) (row models.TeamInvite, err error) {
@@ -118,8 +124,8 @@ func (a *Accounts) signedInvite(tx *gorm.DB, row *models.TeamInvite) (token stri
 
 // roomForInvite refuses what the inviter can see to be of no use. Whether the address has an account in another
 // organization it must not learn: that shows to who accepts.
-func roomForInvite(tx *gorm.DB, row models.TeamInvite) error {
-	var members, open int64
+func (a *Accounts) roomForInvite(tx *gorm.DB, row models.TeamInvite) error {
+	var members int64
 	err := tx.Model(&models.User{}).Where("organization_id = ? AND email = ?", row.OrganizationID, row.Email).Count(&members).Error
 	if err != nil {
 		return err
@@ -131,13 +137,27 @@ func roomForInvite(tx *gorm.DB, row models.TeamInvite) error {
 	if err != nil {
 		return err
 	}
-	if err := tx.Model(&models.TeamInvite{}).Where("organization_id = ? AND accepted_at IS NULL", row.OrganizationID).Count(&open).Error; err != nil {
+	return a.roomAmongOpen(tx, row.OrganizationID)
+}
+
+// roomAmongOpen bounds how many invites an organization has open. Those that expired are listed until their place is needed.
+func (a *Accounts) roomAmongOpen(tx *gorm.DB, organizationID int64) error {
+	open := func() (count int64, err error) {
+		err = tx.Model(&models.TeamInvite{}).Where("organization_id = ? AND accepted_at IS NULL", organizationID).Count(&count).Error
+		return count, err
+	}
+	count, err := open()
+	if err != nil || count < maxOpenInvites {
 		return err
 	}
-	if open >= maxOpenInvites {
-		return problems.New(problems.Conflict, "The organization has %d open invites, as many as it may. Withdraw one.", maxOpenInvites)
+	expired := tx.Where("organization_id = ? AND accepted_at IS NULL AND expires_at <= ?", organizationID, a.now())
+	if err := expired.Delete(&models.TeamInvite{}).Error; err != nil {
+		return err
 	}
-	return nil
+	if count, err = open(); err == nil && count >= maxOpenInvites {
+		err = problems.New(problems.Conflict, "The organization has %d open invites, as many as it may. Withdraw one.", maxOpenInvites)
+	}
+	return err
 }
 
 // inviteToken is the token of an invite: it can be made by nobody without SECRET_KEY, and whoever changes the row makes

@@ -33,9 +33,10 @@ func (SendResetArgs) InsertOpts() river.InsertOpts {
 	return river.InsertOpts{Queue: jobs.Chores, MaxAttempts: mailAttempts}
 }
 
-// SendInviteArgs asks for an invite to be mailed. Its token is made anew from its row.
+// SendInviteArgs asks for the open invite of an address to be mailed. Its token is made anew from its row.
 type SendInviteArgs struct {
-	InviteID int64 `json:"invite_id"`
+	OrganizationID int64  `json:"organization_id"`
+	Email          string `json:"email"`
 }
 
 // Kind names the job.
@@ -130,7 +131,8 @@ type inviteSender struct {
 func (w *inviteSender) Work(ctx context.Context, job *river.Job[SendInviteArgs]) error {
 	a := w.accounts
 	var rows []models.TeamInvite
-	err := a.db.Read.WithContext(ctx).Where("id = ? AND accepted_at IS NULL AND expires_at > ?", job.Args.InviteID, a.now()).
+	err := a.db.Read.WithContext(ctx).
+		Where("organization_id = ? AND email = ? AND accepted_at IS NULL AND expires_at > ?", job.Args.OrganizationID, job.Args.Email, a.now()).
 		Limit(1).Find(&rows).Error
 	if err != nil {
 		return fmt.Errorf("look up an invite: %w", err)
@@ -165,13 +167,17 @@ func spoken(life time.Duration) string {
 	return fmt.Sprintf("%d %s", count, unit)
 }
 
-// mailInvite has an invite sent, in the transaction that makes it.
-func (a *Accounts) mailInvite(ctx context.Context, tx *gorm.DB, id int64) error {
+// mailInvite has an invite sent, in the transaction that makes it, and reports whether it is: an address gets one mail of an
+// organization in each InviteMailEvery, so that nobody fills an inbox by inviting again.
+func (a *Accounts) mailInvite(ctx context.Context, tx *gorm.DB, row models.TeamInvite) (mailed bool, err error) {
 	if !a.sendsMail() {
-		return nil
+		return false, nil
 	}
-	if _, err := a.options.Queue.Enqueue(ctx, tx, SendInviteArgs{InviteID: id}, nil); err != nil {
-		return problems.New(problems.Internal, "The invite could not be queued.").Because(err)
+	args := SendInviteArgs{OrganizationID: row.OrganizationID, Email: row.Email}
+	options := args.InsertOpts()
+	options.UniqueOpts = river.UniqueOpts{ByArgs: true, ByPeriod: a.options.InviteMailEvery}
+	if mailed, err = a.options.Queue.EnqueueOnce(ctx, tx, args, &options); err != nil {
+		return false, problems.New(problems.Internal, "The invite could not be queued.").Because(err)
 	}
-	return nil
+	return mailed, nil
 }

@@ -86,11 +86,14 @@ func New(db *models.DB, options Options) *Log {
 	return &Log{db: db, options: options}
 }
 
-// Begin writes the entry of what is about to be done, and without it nothing may be: it is a problem of status 503 then.
-// End completes it.
+// Begin writes the entry of what is about to be done, and without it nothing may be: it is a problem of status 503 then,
+// of 507 where the disk is full. End completes it.
 func (l *Log) Begin(ctx context.Context, entry Entry) (id int64, err error) {
 	entry.Outcome = ""
 	id, err = l.add(ctx, entry)
+	if models.IsFull(err) {
+		return 0, models.Unavailable("write the audit log", err) //nolint:wrapcheck // it says what was attempted
+	}
 	if err != nil {
 		return 0, problems.New(problems.DatabaseUnavailable, "The audit log could not be written, so that nothing was done. Try again.").
 			After(time.Second).Because(err)

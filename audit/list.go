@@ -2,11 +2,9 @@ package audit
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/stenometer/stenometer/models"
-	"github.com/stenometer/stenometer/problems"
 )
 
 // MaxPage is the most entries of one page.
@@ -67,9 +65,5 @@ func (l *Log) List(ctx context.Context, query Query) ([]Stored, error) {
 }
 
 func unread(err error) error {
-	err = fmt.Errorf("read the audit log: %w", err)
-	if models.IsBusy(err) {
-		return problems.New(problems.DatabaseUnavailable, "The database did not answer. Try again.").After(time.Second).Because(err)
-	}
-	return err
+	return models.Unavailable("read the audit log", err) //nolint:wrapcheck // it says what was attempted
 }

@@ -22,7 +22,7 @@ type refusal struct {
 
 // refusals remembers those that were written lately.
 type refusals struct {
-	mu   sync.Mutex
+	mu   sync.Mutex // protects last
 	last map[refusal]time.Time
 }
 

@@ -75,6 +75,17 @@ func AssignableRoles() []string {
 	return names
 }
 
+// RolesThatMay lists the names of those that have a verb, for questions to the database.
+func RolesThatMay(verb Verb) []string {
+	var names []string
+	for _, role := range Roles() {
+		if role.May(verb) {
+			names = append(names, role.Name)
+		}
+	}
+	return names
+}
+
 // roleNamed is the row of exactly this name.
 func roleNamed(name string) (Role, bool) {
 	for _, role := range Roles() {

@@ -7,9 +7,9 @@ import (
 )
 
 const (
-	// retellAfter is how long the log is silent about an account after it has told of it.
+	// retellAfter is how long the log is silent about an account and an event after it has told of them.
 	retellAfter = time.Minute
-	// maxTold bounds how many accounts a process remembers to have told of; one that is forgotten is told again.
+	// maxTold bounds how many of these a process remembers to have told; one that is forgotten is told again.
 	maxTold = 10_000
 )
 
@@ -22,11 +22,17 @@ type unrecognized struct {
 	now     func() time.Time
 
 	mu   sync.Mutex // protects told
-	told map[int64]time.Time
+	told map[telling]time.Time
+}
+
+// telling is what the log was told: one of the two events of an account does not silence the other.
+type telling struct {
+	account int64
+	event   string
 }
 
 func newUnrecognized(o Options) *unrecognized {
-	u := &unrecognized{known: map[string]bool{}, metrics: o.Metrics, logger: o.Logger, now: o.Now, told: map[int64]time.Time{}}
+	u := &unrecognized{known: map[string]bool{}, metrics: o.Metrics, logger: o.Logger, now: o.Now, told: map[telling]time.Time{}}
 	for _, role := range Roles() {
 		u.known[role.Name] = true
 	}
@@ -46,17 +52,17 @@ func (u *unrecognized) look(p Principal) {
 	} else {
 		u.metrics.UnknownRole()
 	}
-	if u.due(p.userID) {
+	if u.due(telling{p.userID, event}) {
 		u.logger.Warn("an account's role is none that there is: it has no permission", "event", event, "account", p.userID)
 	}
 }
 
-// due reports whether the log may tell of the account now, and notes that it does.
-func (u *unrecognized) due(account int64) bool {
+// due reports whether the log may tell it now, and notes that it does.
+func (u *unrecognized) due(what telling) bool {
 	now := u.now()
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	last, told := u.told[account]
+	last, told := u.told[what]
 	if told && now.Sub(last) < retellAfter {
 		return false
 	}
@@ -66,6 +72,6 @@ func (u *unrecognized) due(account int64) bool {
 			break
 		}
 	}
-	u.told[account] = now
+	u.told[what] = now
 	return true
 }

@@ -73,6 +73,8 @@ type Config struct {
 	MailTimeout       time.Duration `env:"SMTP_TIMEOUT_SECONDS" default:"20" rule:"0.1..300" doc:"The longest that sending one mail may take; it is tried again later."`
 	PasswordResetLife time.Duration `env:"PASSWORD_RESET_HOURS" default:"1" rule:"0.0001..168" doc:"How long the link of a forgotten password can be used."`
 
+	InviteMailEvery time.Duration `env:"INVITE_MAIL_SECONDS" default:"900" rule:"0.1..86400" doc:"The time within which an address is mailed one invite of an organization. Further ones are shown to who invites, and not mailed."`
+
 	OIDCIssuer       string        `env:"OIDC_ISSUER" rule:"issuer" doc:"Issuer of OpenID Connect by which people may sign in, exactly as it calls itself. Needs PUBLIC_URL: the address to register there is PUBLIC_URL/api/auth/oidc/callback."`
 	OIDCClientID     string        `env:"OIDC_CLIENT_ID" rule:"model" doc:"The server's name at the issuer. Required with OIDC_ISSUER."`
 	OIDCClientSecret Secret        `env:"OIDC_CLIENT_SECRET" rule:"api-key" derived:"none: a public client" doc:"Its secret."`

@@ -302,12 +302,8 @@ func checkName(name string) (string, error) {
 
 // unavailable says what was attempted, and tells what is not there and a database that is away from a fault.
 func unavailable(attempt string, err error) error {
-	err = fmt.Errorf("%s: %w", attempt, err)
-	switch {
-	case errors.Is(err, gorm.ErrRecordNotFound):
-		return problems.New(problems.NotFound, "There is no such integration.").Because(err)
-	case models.IsBusy(err):
-		return problems.New(problems.DatabaseUnavailable, "The database did not answer in time; try again.").Because(err).After(2 * time.Second)
+	if errors.Is(err, gorm.ErrRecordNotFound) {
+		return problems.New(problems.NotFound, "There is no such integration.").Because(fmt.Errorf("%s: %w", attempt, err))
 	}
-	return err
+	return models.Unavailable(attempt, err) //nolint:wrapcheck // it says what was attempted
 }

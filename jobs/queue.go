@@ -26,6 +26,19 @@ func (j *Jobs) Enqueue(ctx context.Context, tx *gorm.DB, args river.JobArgs, opt
 	return result.Job.ID, nil
 }
 
+// EnqueueOnce is Enqueue for a job that its options make unique: queued is false where there is one already.
+func (j *Jobs) EnqueueOnce(ctx context.Context, tx *gorm.DB, args river.JobArgs, options *river.InsertOpts) (queued bool, err error) {
+	sqlTx, err := models.SQLTx(tx)
+	if err != nil {
+		return false, fmt.Errorf("enqueue %s: %w", args.Kind(), err)
+	}
+	result, err := j.inserter.InsertTx(ctx, sqlTx, args, options)
+	if err != nil {
+		return false, fmt.Errorf("enqueue %s: %w", args.Kind(), err)
+	}
+	return !result.UniqueSkippedAsDuplicate, nil
+}
+
 // Cancel ends a job: one that waits is never worked, one at work, in whatever process, has its context canceled
 // within about a second. The worker is not told that it gave up: who cancels knows. A job that is over, or
 // unknown, is left as it is.

@@ -7,8 +7,12 @@ import (
 	"gorm.io/gorm/clause"
 )
 
-// FiguresCounter is raised by whoever changes a row of limit_figures.
-const FiguresCounter = "figures"
+const (
+	// FiguresCounter is raised by whoever changes a row of limit_figures.
+	FiguresCounter = "figures"
+	// SettingsCounter is raised by whoever changes a row of system_settings.
+	SettingsCounter = "settings"
+)
 
 // RaiseCounter counts one more change under this name, within the transaction that makes it, and returns the new
 // count. Processes that poll the counter hear of the change once the transaction has committed.

@@ -1,4 +1,5 @@
-// Package models holds the rows, opens the database and migrates it. It has no rules.
+// Package models holds the rows, opens the database and migrates it, and keeps in memory what cannot be asked for each time.
+// It has no rules.
 package models
 
 import (

@@ -3,7 +3,6 @@ package orgs
 import (
 	"context"
 	"errors"
-	"fmt"
 	"regexp"
 	"strings"
 	"time"
@@ -200,9 +199,5 @@ func zoneProblem(name string) error {
 
 // failed says what was attempted. A database that may answer later is the caller's to try again.
 func failed(attempt string, err error) error {
-	err = fmt.Errorf("%s: %w", attempt, err)
-	if models.IsBusy(err) {
-		return problems.New(problems.DatabaseUnavailable, "The database did not answer. Try again.").After(time.Second).Because(err)
-	}
-	return err
+	return models.Unavailable(attempt, err) //nolint:wrapcheck // it says what was attempted
 }

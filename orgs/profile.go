@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"unicode/utf8"
 
 	"gorm.io/gorm"
 
@@ -85,20 +84,11 @@ func (o *Organizations) SetPrompts(ctx context.Context, id int64, set Prompts) (
 
 // check holds a text to its bound and takes the white space around it away.
 func (t Text) check(name string, bound int) (*string, error) {
-	if t.Value == nil {
+	if t.Value == nil || strings.TrimSpace(*t.Value) == "" {
 		return nil, nil //nolint:nilnil // none is no failure
 	}
 	text := strings.TrimSpace(*t.Value)
-	switch {
-	case text == "":
-		return nil, nil //nolint:nilnil // none is no failure
-	case !utf8.ValidString(text) || strings.ContainsRune(text, 0):
-		return nil, problems.New(problems.InvalidParameter, "%s holds what is no text.", name).With("field", name)
-	case utf8.RuneCountInString(text) > bound:
-		return nil, problems.New(problems.InvalidParameter, "%s must be at most %d characters long.", name, bound).
-			With("field", name).With("max_length", bound)
-	}
-	return &text, nil
+	return &text, problems.OfText(name, text, bound)
 }
 
 // Spoken is what the work on a recording takes from its organization.

@@ -208,20 +208,21 @@ func keepRoom(tx *gorm.DB, organizationID int64, status string) error {
 }
 
 // checkWord takes the white space around a word away and holds it to its bounds. It is one line of what can be seen, in the
-// order in which it is read: it goes into lists that people and models read.
+// order in which it is read: it goes into lists that people and models read. Hotwords are told with commas between them, so
+// that one with a comma would be two.
 func checkWord(text string) (string, error) {
 	text = strings.TrimSpace(text)
 	length := utf8.RuneCountInString(text)
-	if length < 1 || length > MaxWord || !utf8.ValidString(text) || strings.ContainsFunc(text, breaksLine) {
-		return "", problems.New(problems.InvalidParameter, "word must be one line of 1 to %d characters, none of them a control character.", MaxWord).
+	if length < 1 || length > MaxWord || !utf8.ValidString(text) || strings.ContainsFunc(text, partsWords) {
+		return "", problems.New(problems.InvalidParameter, "word must be one line of 1 to %d characters, none of them a comma or a control character.", MaxWord).
 			With("field", "word").With("max_length", MaxWord)
 	}
 	return text, nil
 }
 
-// breaksLine reports whether a character ends a line, or turns the direction of those that follow.
-func breaksLine(r rune) bool {
-	return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' || r >= '\u202A' && r <= '\u202E' || r >= '\u2066' && r <= '\u2069'
+// partsWords reports whether a character ends a word or a line, or turns the direction of those that follow.
+func partsWords(r rune) bool {
+	return r == ',' || unicode.IsControl(r) || r == '\u2028' || r == '\u2029' || r >= '\u202A' && r <= '\u202E' || r >= '\u2066' && r <= '\u2069'
 }
 
 // fold is a word in no case: the databases fold letters each by its own rules.

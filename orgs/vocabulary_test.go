@@ -120,7 +120,7 @@ func TestWordsHaveBounds(t *testing.T) {
 	organization, user := member(t, db, "one")
 	store := orgs.NewOrganizations(db, time.Now)
 	p := caller(t, organization, user, auth.RoleViewer)
-	for _, bad := range []string{"", " \t ", strings.Repeat("ä", 101), "a\nb", "a\rb", "a\x00b", "a\u2028b", "a\u202Eb", "a\u2066b", "\xff", "a\u0085b"} {
+	for _, bad := range []string{"", " \t ", strings.Repeat("ä", 101), "a\nb", "a\rb", "a\x00b", "a\u2028b", "a\u202Eb", "a\u2066b", "\xff", "a\u0085b", "a, b"} {
 		if _, err := store.Propose(t.Context(), p, bad); kindOf(err) != "invalid_parameter" || problems.Of(err).Fields["field"] != "word" {
 			t.Errorf("%q: %v", bad, err)
 		}

@@ -87,7 +87,7 @@ var (
 	Starting            = Kind{"server_starting", http.StatusServiceUnavailable, "The server is opening its database; try again after Retry-After."}
 	Stopping            = Kind{"server_stopping", http.StatusServiceUnavailable, "The server is stopping and takes no new work."}
 	SpoolFull           = Kind{"spool_full", http.StatusServiceUnavailable, "The server holds as much as it may from senders that are not known yet; try again after Retry-After, or send what authenticates before the file."}
-	StorageFull         = Kind{"storage_full", http.StatusInsufficientStorage, "The server has no room left for the file; nothing was stored."}
+	StorageFull         = Kind{"storage_full", http.StatusInsufficientStorage, "The server has no room left; nothing was stored or changed."}
 )
 
 // Table lists every kind, in the order in which the user guide shows them.

@@ -80,10 +80,11 @@ func (s *Recordings) reach(db *gorm.DB, p auth.Principal, id int64, wanted right
 	return rows[0], nil
 }
 
-// shareOfCaller finds the share by which the caller sees a recording: there is none of an owner who is disabled.
+// shareOfCaller finds the share by which the caller sees a recording: none of an owner who is disabled, and none that is for who
+// administers the organization, where the caller does no more.
 func shareOfCaller(db *gorm.DB, p auth.Principal, row models.Recording) (share models.InternalShare, ok bool, err error) {
 	var shares []models.InternalShare
-	err = db.Where("recording_id = ? AND user_id = ?", row.ID, p.UserID()).
+	err = db.Table("internal_shares AS s").Where("s.recording_id = ? AND s.user_id = ?"+andHolds(p), row.ID, p.UserID()).
 		Where("EXISTS (SELECT 1 FROM users WHERE id = ? AND disabled_at IS NULL)", row.UserID).
 		Where("EXISTS (SELECT 1 FROM users WHERE id = ? AND disabled_at IS NULL)", p.UserID()).
 		Limit(1).Find(&shares).Error

@@ -83,7 +83,7 @@ func checkAssignments(said []Assignment) ([]Assignment, error) {
 	}
 	var kept []Assignment
 	for _, one := range said {
-		if err := checkText("A label of speaker_map", one.Label, maxSpeakerLabel); err != nil {
+		if err := problems.OfText("A label of speaker_map", one.Label, maxSpeakerLabel); err != nil {
 			return nil, err
 		}
 		name, err := checkSpeakerName("A name in speaker_map", one.Name)

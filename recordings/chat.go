@@ -64,6 +64,8 @@ type question struct {
 	errand  errand
 	words   spoken
 	leftOut string
+	// foreign is true of another's recording, which can be taken from the caller while it is answered.
+	foreign bool
 	// unread is true of a caller that may not read: no model is asked.
 	unread bool
 }
@@ -93,7 +95,7 @@ func (s *Recordings) question(ctx context.Context, p auth.Principal, id int64, q
 	if err != nil {
 		return question{}, unavailable("read what the question is about", err)
 	}
-	return question{errand: asked, words: words, leftOut: s.leftOut(row, words)}, nil
+	return question{errand: asked, words: words, leftOut: s.leftOut(row, words), foreign: row.UserID != p.UserID()}, nil
 }
 
 // cites reports whether the answer names its sources: a plain transcript has none to name.

@@ -26,6 +26,12 @@ func (s *Recordings) ChatStream(ctx context.Context, p auth.Principal, purse bud
 	if err != nil {
 		return err
 	}
+	if asked.foreign {
+		opener = opener.While(func(ctx context.Context) error {
+			_, err := s.visible(s.db.Read.WithContext(ctx), p, id)
+			return err
+		})
+	}
 	//nolint:wrapcheck // the stream's refusals are the answer, and the source says what it attempted
 	return opener.Open(streams.Chatting, func(ctx context.Context, out *streams.Sink) error {
 		told := &telling{out: out, delta: frames.Delta}

@@ -136,7 +136,8 @@ func TestAnOldJobIsNotBegunAnew(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, url string) {
 		ctx := context.Background()
-		r := newRig(t, url, "", func(s *settings) { s.prices = aCentASecond })
+		// Nobody watches: what begins goes through.
+		r := newRig(t, url, "", func(s *settings) { s.prices, s.recordings.WatchEvery = aCentASecond, time.Hour })
 		r.grant(1_000_000)
 		r.start()
 		r.disable(r.user, true)
@@ -158,6 +159,32 @@ func TestAnOldJobIsNotBegunAnew(t *testing.T) {
 		r.gaveUp(0)
 		expect(t, r.recordings.DiscardJob(ctx, 0, job.ID), problems.NotFound)
 	})
+}
+
+// Rule (H-001): a summary that its owner has asked for again, and got, is not made over by the job that gave up before.
+func TestAnOldSummaryIsNotBegunAnew(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	r, model := newTextRig(t, sqliteURL(t), "", nil)
+	model.Always(answers("They agreed.", "Title", "{}"))
+	r.start()
+	id := r.talk(3)
+	summarize := func(status string) {
+		t.Helper()
+		if _, err := r.recordings.Summarize(ctx, r.owner, r.purse, id, recordings.Instructions{}); err != nil {
+			t.Fatal(err)
+		}
+		r.await(id, status)
+	}
+	r.disable(r.user, true)
+	summarize(recordings.StatusFailed)
+	job := r.gaveUp(1)[0]
+	r.disable(r.user, false)
+	summarize(recordings.StatusCompleted)
+	expect(t, r.recordings.RetryJob(ctx, 0, job.ID), problems.InvalidState)
+	if row, _ := r.row(id); given(row.Summary) != "They agreed." || row.Status != recordings.StatusCompleted {
+		t.Errorf("the row is %+v", row)
+	}
 }
 
 // gaveUp waits until so many jobs of the owner's organization have given up, and lists them.

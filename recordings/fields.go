@@ -4,7 +4,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/stenometer/stenometer/problems"
 	"github.com/stenometer/stenometer/speech"
@@ -46,7 +45,7 @@ func (h Hints) check() (Hints, error) {
 			continue
 		}
 		trimmed := strings.TrimSpace(**hint.value)
-		if err := checkText(hint.name, trimmed, hint.bound); err != nil {
+		if err := problems.OfText(hint.name, trimmed, hint.bound); err != nil {
 			return Hints{}, err
 		}
 		*hint.value = &trimmed
@@ -74,20 +73,6 @@ func (h Hints) check() (Hints, error) {
 	return h, nil
 }
 
-// checkText refuses text that is too long, is no text, or holds a zero byte, which PostgreSQL cannot store.
-func checkText(name, value string, bound int) error {
-	switch {
-	case !utf8.ValidString(value):
-		return problems.New(problems.InvalidParameter, "%s is not valid UTF-8.", name).With("field", name)
-	case strings.ContainsRune(value, 0):
-		return problems.New(problems.InvalidParameter, "%s holds a zero character.", name).With("field", name)
-	case utf8.RuneCountInString(value) > bound:
-		return problems.New(problems.InvalidParameter, "%s must be at most %d characters long.", name, bound).
-			With("field", name).With("max_length", bound)
-	}
-	return nil
-}
-
 // about is what the fields of an upload say about the recording.
 type about struct {
 	title        string // "" for none
@@ -107,7 +92,7 @@ type about struct {
 func readAbout(headerKey string, fields form) (about, error) {
 	var read about
 	if participants := fields.text("participants"); participants != "" {
-		if err := checkText("participants", participants, maxParticipants); err != nil {
+		if err := problems.OfText("participants", participants, maxParticipants); err != nil {
 			return about{}, err
 		}
 		read.participants = &participants
@@ -122,11 +107,11 @@ func readAbout(headerKey string, fields form) (about, error) {
 	read.wanted = readWanted(fields)
 	read.variables = readVariables(fields)
 	read.title = fields.text("title")
-	if err := checkText("title", read.title, maxTitle); err != nil {
+	if err := problems.OfText("title", read.title, maxTitle); err != nil {
 		return about{}, err
 	}
 	if notes, sent := fields["notes"]; sent {
-		if err := checkText("notes", notes, maxFieldBytes); err != nil {
+		if err := problems.OfText("notes", notes, maxFieldBytes); err != nil {
 			return about{}, err
 		}
 		read.notes = &notes

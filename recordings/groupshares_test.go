@@ -136,9 +136,26 @@ func TestWhatATagShares(t *testing.T) {
 		if _, err := r.recordings.Patch(ctx, seen, id, nil, rename); err != nil {
 			t.Errorf("the lead may not change it: %v", err)
 		}
-		_, err = r.recordings.Patch(ctx, r.as(lead, "editor", "full"), id, nil, rename)
-		expect(t, err, problems.InsufficientPermission)
+		r.hideFromDemoted(lead, id)
 	})
+}
+
+// hideFromDemoted takes the role that a share of a tag is for: what was for who administers is gone at once, what the tag
+// shares with every member can be seen and no more.
+func (r *rig) hideFromDemoted(lead models.User, id int64) {
+	r.t.Helper()
+	ctx, demoted, rename := r.t.Context(), r.as(lead, "editor", "full"), recordings.Patch{Title: becomes("again")}
+	_, err := r.recordings.Patch(ctx, demoted, id, nil, rename)
+	expect(r.t, err, problems.NotFound)
+	theirs := recordings.Filter{Scope: recordings.ScopeShared}
+	if page, err := r.recordings.List(ctx, demoted, theirs); err != nil || page.Total != 0 {
+		r.t.Errorf("the demoted lead still lists %d, %v", page.Total, err)
+	}
+	if err := r.replaceTags(id, r.tag(r.owner, r.common("everybody"))); err != nil {
+		r.t.Fatal(err)
+	}
+	_, err = r.recordings.Patch(ctx, demoted, id, nil, rename)
+	expect(r.t, err, problems.InsufficientPermission)
 }
 
 func (r *rig) replaceTags(id int64, tags ...int64) error {

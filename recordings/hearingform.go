@@ -23,7 +23,7 @@ func hearingFormats() []string { return []string{"json", "text", "srt", "vtt", "
 func (s *Recordings) readHearing(fields form) (hearing, error) {
 	asked := hearing{format: hearingFormats()[0]}
 	for name, most := range map[string]int{"model": maxModel, "language": maxLanguage, "prompt": maxHints} {
-		if err := checkText(name, fields.text(name), most); err != nil {
+		if err := problems.OfText(name, fields.text(name), most); err != nil {
 			return hearing{}, err
 		}
 	}

@@ -131,7 +131,7 @@ func (w ImportWish) check() (about, error) {
 	}{
 		{"title", w.Title, maxTitle}, {"notes", given(w.Notes), maxFieldBytes}, {"participants", given(w.Participants), maxParticipants},
 	} {
-		if err := checkText(text.name, text.value, text.bound); err != nil {
+		if err := problems.OfText(text.name, text.value, text.bound); err != nil {
 			return about{}, err
 		}
 	}

@@ -40,7 +40,7 @@ type Instructions struct {
 // check holds them to their bounds; chars is how much a request may say to a model in all.
 func (i Instructions) check(chars int) error {
 	said := utf8.RuneCountInString(given(i.Prompt))
-	if err := checkText("custom_prompt", given(i.Prompt), maxCustomPrompt); err != nil {
+	if err := problems.OfText("custom_prompt", given(i.Prompt), maxCustomPrompt); err != nil {
 		return err
 	}
 	if len(i.Variables) > maxPromptVariables {
@@ -52,7 +52,7 @@ func (i Instructions) check(chars int) error {
 			return problems.New(problems.InvalidParameter,
 				"A name in prompt_variables must be letters, digits and underscores, at most %d, and begin with no digit.", maxPromptVariableName)
 		}
-		if err := checkText("prompt_variables."+name, i.Variables[name], maxPromptVariable); err != nil {
+		if err := problems.OfText("prompt_variables."+name, i.Variables[name], maxPromptVariable); err != nil {
 			return err
 		}
 		said += utf8.RuneCountInString(i.Variables[name])

@@ -65,8 +65,8 @@ func (patch Patch) check() error {
 		check func(name, value string, bound int) error
 		bound int
 	}{
-		{"title", patch.Title.Value, checkText, maxTitle},
-		{"participants", patch.Participants.Value, checkText, maxParticipants},
+		{"title", patch.Title.Value, problems.OfText, maxTitle},
+		{"participants", patch.Participants.Value, problems.OfText, maxParticipants},
 		{"notes", patch.Notes.Value, checkBytes, maxTextBytes},
 		{"summary", patch.Summary.Value, checkBytes, maxTextBytes},
 	} {

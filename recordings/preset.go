@@ -37,7 +37,7 @@ func (e Preset) write(to presetColumns, defaultColor string) error {
 	if *to.name == "" {
 		return problems.New(problems.InvalidParameter, "name must be given and not be blank.")
 	}
-	if err := checkText("name", *to.name, maxBelongingName); err != nil {
+	if err := problems.OfText("name", *to.name, maxBelongingName); err != nil {
 		return err
 	}
 	switch {
@@ -92,7 +92,7 @@ func writeText(name string, edit Edit[string], bound int, to **string) error {
 		return nil
 	}
 	text := strings.TrimSpace(given(edit.Value))
-	if err := checkText(name, text, bound); err != nil {
+	if err := problems.OfText(name, text, bound); err != nil {
 		return err
 	}
 	*to = optional(text)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/stenometer/stenometer/auth"
 	"github.com/stenometer/stenometer/models"
+	"github.com/stenometer/stenometer/problems"
 	"github.com/stenometer/stenometer/spool"
 )
 
@@ -222,7 +223,7 @@ func readRecorder(fields form, fileName string) (recorderFields, error) {
 		said.any = said.any || fields.text(name) != ""
 	}
 	if note := fields["note"]; strings.TrimSpace(note) != "" {
-		if err := checkText("note", note, maxFieldBytes); err != nil {
+		if err := problems.OfText("note", note, maxFieldBytes); err != nil {
 			return recorderFields{}, err
 		}
 		said.note = &note

@@ -1,7 +1,8 @@
-// Package recordings has the stories of a recording: upload, list, find, transcribe, finish, delete. A story finds
-// what its Principal may see, changes it in one transaction together with the job and the event that belong to the
-// change, and leaves nothing behind when it fails. What another account owns does not exist for the caller.
-// Whatever a process is doing when it dies, another resumes it, and no two finish the same work.
+// Package recordings has the stories of a recording, from its upload to its deletion: being listed and found, transcribed,
+// summarized and asked about, organized and shared. A story finds what its Principal may see, changes it in one transaction
+// together with the job and the event that belong to the change, and leaves nothing behind when it fails. What the caller
+// neither owns nor is shown does not exist for it. Whatever a process is doing when it dies, another resumes it, and no two
+// finish the same work.
 package recordings
 
 import (
@@ -142,15 +143,11 @@ func notFound() *problems.Error {
 
 // unavailable says what was attempted, and tells a database that is full, busy or away from one that has a fault.
 func unavailable(attempt string, err error) error {
-	err = fmt.Errorf("%s: %w", attempt, err)
-	if models.IsFull(err) {
-		return problems.New(problems.StorageFull, "The server's disk is full; nothing was changed.").Because(err)
-	}
-	if models.IsBusy(err) || errors.Is(err, budgets.ErrHoldLost) {
+	if errors.Is(err, budgets.ErrHoldLost) {
 		return problems.New(problems.DatabaseUnavailable, "The database did not answer in time; try again.").
-			Because(err).After(2 * time.Second)
+			Because(fmt.Errorf("%s: %w", attempt, err)).After(2 * time.Second)
 	}
-	return err
+	return models.Unavailable(attempt, err) //nolint:wrapcheck // it says what was attempted
 }
 
 // closing closes what was opened to be read: a failure there loses nothing.

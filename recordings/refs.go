@@ -45,7 +45,7 @@ func (r ExternalRef) check(name string) (ExternalRef, error) {
 		return ExternalRef{}, problems.New(problems.InvalidParameter,
 			"%surl must be an address of http or https without spaces, at most %d characters long.", name, maxRefURL)
 	}
-	return r, checkText(name+"label", given(r.Label), maxRefLabel)
+	return r, problems.OfText(name+"label", given(r.Label), maxRefLabel)
 }
 
 func checkRefWord(name, word string) error {

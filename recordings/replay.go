@@ -17,7 +17,7 @@ import (
 // uploadKey is the key of an upload, from the header and from the form's field, of which one is enough.
 func uploadKey(header string, fields form) (string, error) {
 	field := fields.text("idempotency_key")
-	if err := checkText("idempotency_key", field, idempotency.MaxKey); err != nil {
+	if err := problems.OfText("idempotency_key", field, idempotency.MaxKey); err != nil {
 		return "", err
 	}
 	if header != "" && field != "" && header != field {

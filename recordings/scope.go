@@ -28,19 +28,29 @@ func (s *Recordings) shared(scope Scope) bool {
 
 // othersShared are the complete recordings of others that a caller sees. Its arguments are the account and its
 // organization.
-const othersShared = "status = 'COMPLETED' AND id IN (SELECT recording_id FROM internal_shares WHERE user_id = ?) AND organization_id = ? " +
-	"AND NOT EXISTS (SELECT 1 FROM users owner WHERE owner.id = recordings.user_id AND owner.disabled_at IS NOT NULL)"
+func othersShared(p auth.Principal) string {
+	return "status = 'COMPLETED' AND id IN (SELECT s.recording_id FROM internal_shares s WHERE s.user_id = ?" + andHolds(p) + ") AND organization_id = ? " +
+		"AND NOT EXISTS (SELECT 1 FROM users owner WHERE owner.id = recordings.user_id AND owner.disabled_at IS NOT NULL)"
+}
+
+// andHolds narrows the shares s of the caller to those that its role of now lets it have.
+func andHolds(p auth.Principal) string {
+	if p.May(auth.AdministerMembers) {
+		return ""
+	}
+	return " AND " + models.SharedWithEverybody
+}
 
 // sharedWith keeps the complete recordings of others that are shared with the caller.
 func sharedWith(query *gorm.DB, p auth.Principal) *gorm.DB {
-	return query.Where(othersShared, p.UserID(), p.OrganizationID())
+	return query.Where(othersShared(p), p.UserID(), p.OrganizationID())
 }
 
 // inScope keeps the recordings of a scope.
 func (s *Recordings) inScope(query *gorm.DB, p auth.Principal, scope Scope) *gorm.DB {
 	switch own, shared := s.own(scope), s.shared(scope); {
 	case own && shared:
-		return query.Where("(user_id = ? OR ("+othersShared+"))", p.UserID(), p.UserID(), p.OrganizationID())
+		return query.Where("(user_id = ? OR ("+othersShared(p)+"))", p.UserID(), p.UserID(), p.OrganizationID())
 	case shared:
 		return sharedWith(query, p)
 	case own:

@@ -61,7 +61,7 @@ func (c SpeakerChange) check() (SpeakerChange, error) {
 	}
 	if c.Email != nil {
 		email := strings.ToLower(strings.TrimSpace(*c.Email))
-		if err := checkText("email", email, maxEmail); err != nil {
+		if err := problems.OfText("email", email, maxEmail); err != nil {
 			return SpeakerChange{}, err
 		}
 		if email != "" && (!emailForm.MatchString(email) || strings.ContainsFunc(email, unprintable)) {
@@ -85,7 +85,7 @@ func checkSpeakerName(field, name string) (string, error) {
 	if strings.ContainsFunc(name, unicode.IsControl) {
 		return "", problems.New(problems.InvalidParameter, "%s must have no control characters.", field)
 	}
-	return name, checkText(field, name, maxSpeakerName)
+	return name, problems.OfText(field, name, maxSpeakerName)
 }
 
 // checkAliases drops blanks and, of those that differ in case alone, all but the first.

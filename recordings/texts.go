@@ -21,7 +21,7 @@ func (s *Recordings) Show(ctx context.Context, p auth.Principal, id int64) (Reco
 	return view(p, row), nil
 }
 
-// checkBytes is checkText for long texts, which are bounded by what they weigh.
+// checkBytes is problems.OfText for long texts, which are bounded by what they weigh.
 func checkBytes(name, value string, bound int) error {
 	switch {
 	case !utf8.ValidString(value):

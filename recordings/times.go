@@ -5,13 +5,14 @@ import (
 	"time"
 )
 
-// layouts are the forms of ISO 8601 that the contract's clients send; fractions of a second are taken by Parse
-// wherever seconds stand.
-var layouts = []string{
-	"2006-01-02T15:04:05Z07:00", "2006-01-02T15:04:05Z0700", "2006-01-02T15:04:05Z07", "2006-01-02T15:04:05",
-	"2006-01-02T15:04Z07:00", "2006-01-02T15:04Z0700", "2006-01-02T15:04Z07", "2006-01-02T15:04",
-	"20060102T150405Z07:00", "20060102T150405Z0700", "20060102T150405Z07", "20060102T150405",
-}
+// clocks and zones are the forms of ISO 8601 that the contract's clients send, any of the one before any of the
+// other; fractions of a second are taken by Parse wherever seconds stand.
+var (
+	clocks = []string{
+		"2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02T15", "20060102T150405", "20060102T1504", "20060102T15",
+	}
+	zones = []string{"Z07:00", "Z0700", "Z07", ""}
+)
 
 // ParseTime reads a date or date-time as clients write it and gives it in UTC, to the microsecond: with an offset
 // it is converted, without one it is UTC, a bare date is its midnight. dateOnly tells a bare date apart. ok is
@@ -30,10 +31,12 @@ func ParseTime(text string) (at time.Time, dateOnly, ok bool) {
 	if i := strings.LastIndexByte(text, ' '); i > 0 {
 		text = text[:i] + "+" + text[i+1:]
 	}
-	for _, layout := range layouts {
-		if at, err := time.Parse(layout, text); err == nil {
-			at = at.UTC().Truncate(time.Microsecond)
-			return at, false, storable(at)
+	for _, clock := range clocks {
+		for _, zone := range zones {
+			if at, err := time.Parse(clock+zone, text); err == nil {
+				at = at.UTC().Truncate(time.Microsecond)
+				return at, false, storable(at)
+			}
 		}
 	}
 	return time.Time{}, false, false

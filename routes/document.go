@@ -135,7 +135,7 @@ func (d *document) add(row Row) error {
 	if row.Weighs != "" {
 		operation.MapOfAnything["x-weighs-distinct"] = row.Weighs
 	}
-	d.secure(context, row)
+	secure(context, operation, row)
 	if row.Operation.Request != nil {
 		example, err := requestExample(row.Operation.Request)
 		if err != nil {
@@ -153,10 +153,12 @@ func (d *document) add(row Row) error {
 	return nil
 }
 
-// secure says by what a caller may be known. Rows that are public ask for nothing.
-func (d *document) secure(context openapi.OperationContext, row Row) {
+// secure says by what a caller may be known. Rows that are public say that they ask for nothing: an operation that
+// leaves it out reads as one of which it was forgotten.
+func secure(context openapi.OperationContext, operation *openapi31.Operation, row Row) {
 	switch row.Door {
 	case DoorPublic, DoorLate: // the one has no credential, the other has it in its body
+		operation.Security = []map[string][]string{{}}
 	case DoorSigned:
 		context.AddSecurity(bySignature)
 	case DoorAccount:

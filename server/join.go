@@ -295,7 +295,7 @@ func tokenOptions(cfg *config.Config, now func() time.Time) tokens.Options {
 func accountOptions(cfg *config.Config, now func() time.Time, logger *slog.Logger) accounts.Options {
 	return accounts.Options{
 		Registration:    accounts.Registration(cfg.Registration),
-		SessionLifetime: cfg.SessionLifetime, SessionIdle: cfg.SessionIdle, ResetLife: cfg.PasswordResetLife,
+		SessionLifetime: cfg.SessionLifetime, SessionIdle: cfg.SessionIdle, ResetLife: cfg.PasswordResetLife, InviteMailEvery: cfg.InviteMailEvery,
 		SecretKey: cfg.SecretKey.Reveal(), PublicURL: cfg.PublicURL, Now: now, Logger: logger,
 	}
 }

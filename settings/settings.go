@@ -7,16 +7,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 
 	"github.com/stenometer/stenometer/models"
-	"github.com/stenometer/stenometer/problems"
-	"github.com/stenometer/stenometer/resting"
 )
 
 // Options say what bounds the settings and how they are kept.
@@ -32,34 +28,23 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-// Settings answers from memory alone, because requests ask on their way: all rows are read at Start, and again when the
-// counter has changed.
+// Settings answers from memory alone, because requests ask on their way. Without Start it knows of defaults only.
 type Settings struct {
+	*models.Snapshot[*known]
+
 	db      *models.DB
 	options Options
 	table   []Setting
-	known   atomic.Pointer[known]
-
-	reading sync.Mutex // held while the table is read, so that an older reading never replaces a later one
-	watch   resting.Watch
-	failing bool // the last poll failed; polls never overlap
 }
 
 // known is one reading of the rows.
 type known struct {
-	count  int64
 	values Values
 	set    map[string]models.SystemSetting
 }
 
-// readTimeout bounds one reading.
-const readTimeout = 5 * time.Second
-
-// New makes the store over a migrated database. Without Start it knows of defaults only.
+// New makes the store over a migrated database.
 func New(db *models.DB, options Options) *Settings {
-	if options.PollEvery == 0 {
-		options.PollEvery = 300 * time.Millisecond
-	}
 	if options.Now == nil {
 		options.Now = time.Now
 	}
@@ -67,63 +52,24 @@ func New(db *models.DB, options Options) *Settings {
 		options.Logger = slog.New(slog.DiscardHandler)
 	}
 	s := &Settings{db: db, options: options, table: table(options)}
-	s.known.Store(&known{count: -1, values: defaults(s.table)})
+	s.Snapshot = models.NewSnapshot(db, models.SnapshotOptions[*known]{
+		Name: "the system settings", Counter: models.SettingsCounter, Take: s.take, Before: &known{values: defaults(s.table)},
+		PollEvery: options.PollEvery, Logger: options.Logger,
+	})
 	return s
 }
 
 // Values are those in force.
-func (s *Settings) Values() Values { return s.known.Load().values }
+func (s *Settings) Values() Values { return s.Latest().values }
 
-// Start reads the settings and goes on to poll for changes, until Stop. A second Start without a Stop between begins
-// nothing.
-func (s *Settings) Start(ctx context.Context) error {
-	if err := s.Read(ctx); err != nil {
-		return err
-	}
-	s.watch.Start(ctx, s.options.PollEvery, s.poll)
-	return nil
-}
-
-// Stop ends what Start began and waits for it. It may be called without Start and more than once.
-func (s *Settings) Stop() { s.watch.Stop() }
-
-// poll reads the settings when they have changed. While the database does not answer those of before hold.
-func (s *Settings) poll(ctx context.Context) time.Duration {
-	err := s.Read(ctx)
-	if err != nil && !s.failing && ctx.Err() == nil {
-		s.options.Logger.ErrorContext(ctx, "the system settings can't be read", "error", err)
-	}
-	s.failing = err != nil
-	return s.options.PollEvery
-}
-
-// Read makes sure that every change committed before its call is known.
-func (s *Settings) Read(ctx context.Context) error {
-	s.reading.Lock()
-	defer s.reading.Unlock()
-	ctx, cancel := context.WithTimeout(ctx, readTimeout)
-	defer cancel()
-	db := s.db.Read.WithContext(ctx)
-	var counter models.ChangeCounter
-	if err := db.Where("name = ?", models.SettingsCounter).Take(&counter).Error; err != nil {
-		return fmt.Errorf("read the counter of changed settings: %w", err)
-	}
-	if s.known.Load().count == counter.Value {
-		return nil
-	}
-	// Rows that are younger than the counter are read again at the next change: nothing is ever missed.
+// take puts the rows over the defaults. One that this version does not know, or would not take, such as one of a newer
+// version or from before a bound was lowered, leaves its default: a server must not stop over a setting.
+func (s *Settings) take(ctx context.Context, db *gorm.DB) (*known, error) {
 	var rows []models.SystemSetting
 	if err := db.Find(&rows).Error; err != nil {
-		return fmt.Errorf("read the system settings: %w", err)
+		return nil, err
 	}
-	s.known.Store(s.readingOf(ctx, counter.Value, rows))
-	return nil
-}
-
-// readingOf puts rows over the defaults. One that this version does not know, or would not take, such as one of a newer
-// version or from before a bound was lowered, leaves its default: a server must not stop over a setting.
-func (s *Settings) readingOf(ctx context.Context, count int64, rows []models.SystemSetting) *known {
-	now := &known{count: count, values: defaults(s.table), set: map[string]models.SystemSetting{}}
+	now := &known{values: defaults(s.table), set: map[string]models.SystemSetting{}}
 	for _, row := range rows {
 		setting := named(s.table, row.Name)
 		if setting == nil {
@@ -136,7 +82,7 @@ func (s *Settings) readingOf(ctx context.Context, count int64, rows []models.Sys
 		}
 		now.values, now.set[row.Name] = tried, row
 	}
-	return now
+	return now, nil
 }
 
 // Change is what becomes of a setting: its default again where Value is nil.
@@ -179,11 +125,7 @@ func (s *Settings) Set(ctx context.Context, by int64, changes []Change) error {
 		return tx.Clauses(clause.OnConflict{UpdateAll: true}).Create(&rows).Error
 	})
 	if err != nil {
-		err = fmt.Errorf("set system settings: %w", err)
-		if models.IsBusy(err) {
-			return problems.New(problems.DatabaseUnavailable, "The database did not answer. Try again.").After(time.Second).Because(err)
-		}
-		return err
+		return models.Unavailable("set system settings", err) //nolint:wrapcheck // it says what was attempted
 	}
 	return s.Read(ctx)
 }
@@ -224,7 +166,7 @@ type Shown struct {
 
 // All lists every setting of the table in its order.
 func (s *Settings) All() []Shown {
-	now := s.known.Load()
+	now := s.Latest()
 	values := now.values
 	shown := make([]Shown, len(s.table))
 	for i := range s.table {

@@ -108,6 +108,21 @@ func (o Openers) Of(w http.ResponseWriter, r *http.Request, caller Caller) Opene
 // Refused makes an opener of a request whose answer cannot be streamed, and the error that says so.
 func (o Openers) Refused(why error) Opener { return Opener{refused: why} }
 
+// While is the opener of a stream that ends too once may, asked as Alive is, answers with a *problems.Error: what it tells of
+// can be taken from a caller whose credential stays.
+func (o Opener) While(may func(context.Context) error) Opener {
+	alive := o.caller.Alive
+	o.caller.Alive = func(ctx context.Context) error {
+		if alive != nil {
+			if err := alive(ctx); err != nil {
+				return err
+			}
+		}
+		return may(ctx)
+	}
+	return o
+}
+
 // Opener is the permission to answer one request with a stream. Only Openers makes one; the zero value opens nothing.
 type Opener struct {
 	streams *Streams

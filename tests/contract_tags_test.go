@@ -6,7 +6,7 @@ const (
 	tagCreated = shape("id:int name:string color:string is_group_tag:bool group_id:int? custom_prompt:string? " +
 		"default_language:string? default_min_speakers:int? default_max_speakers:int? protect_from_deletion:bool " +
 		"group_name:string? auto_share_on_apply:bool share_with_group_lead:bool") // the last three are ours
-	tagListed  = tagCreated + " can_edit:bool"
+	tagListed  = tagCreated + " title_prompt:null can_edit:bool"
 	tagChanged = shape("id:int name:string color:string custom_prompt:string? default_language:string? " +
 		"default_min_speakers:int? default_max_speakers:int? protect_from_deletion:bool")
 	tagOnRecording = shape("id:int name:string color:string")

@@ -14,6 +14,7 @@ import (
 
 	"github.com/stenometer/stenometer/api/openapi"
 	"github.com/stenometer/stenometer/auth"
+	"github.com/stenometer/stenometer/routes"
 	"github.com/stenometer/stenometer/tests/described"
 	"github.com/stenometer/stenometer/tests/golden"
 	"github.com/stenometer/stenometer/tests/servertest"
@@ -66,6 +67,9 @@ func TestDocumentIsValidAndWhole(t *testing.T) {
 		}
 		if got := operation.Extensions["x-required-scopes"]; !reflect.DeepEqual(got, scopes) {
 			t.Errorf("%s: x-required-scopes is %v, want %v", name, got, scopes)
+		}
+		if operation.Security == nil || row.Door == routes.DoorPublic && len((*operation.Security)[0]) > 0 {
+			t.Errorf("%s: by whom it may be called is %v", name, operation.Security)
 		}
 		if got := operation.Extensions["x-rate-category"]; got != string(row.Category) {
 			t.Errorf("%s: x-rate-category is %v, want %v", name, got, row.Category)

@@ -21,7 +21,7 @@ const (
 type changes struct {
 	clock func() time.Time
 
-	mu    sync.Mutex
+	mu    sync.Mutex // protects what follows
 	value int64
 	asOf  time.Time // when the reading began; zero when there was none
 }

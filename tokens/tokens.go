@@ -5,7 +5,6 @@ package tokens
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -45,7 +44,7 @@ type Tokens struct {
 	changes changes
 	uses    uses
 
-	mu     sync.Mutex
+	mu     sync.Mutex // protects what follows
 	cancel context.CancelFunc
 	ended  sync.WaitGroup
 }
@@ -154,10 +153,5 @@ func notFound() error { return problems.New(problems.NotFound, "There is no such
 
 // failed says what was attempted. A database that may answer later is the caller's to try again.
 func failed(attempt string, err error) error {
-	err = fmt.Errorf("%s: %w", attempt, err)
-	if models.IsBusy(err) {
-		return problems.New(problems.DatabaseUnavailable, "The database did not answer. Try again.").
-			After(time.Second).Because(err)
-	}
-	return err
+	return models.Unavailable(attempt, err) //nolint:wrapcheck // it says what was attempted
 }

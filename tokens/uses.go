@@ -30,7 +30,7 @@ type use struct {
 
 // uses is the queue: the latest use of each token that is not written yet, and when one was last written.
 type uses struct {
-	mu      sync.Mutex
+	mu      sync.Mutex // protects what follows
 	waiting map[int64]use
 	written map[int64]time.Time
 }

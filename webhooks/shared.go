@@ -8,6 +8,7 @@ import (
 
 	"gorm.io/gorm"
 
+	"github.com/stenometer/stenometer/auth"
 	"github.com/stenometer/stenometer/models"
 )
 
@@ -48,6 +49,7 @@ func (s *Webhooks) shares(tx *gorm.DB, recordings, users []int64, condition stri
 		Joins("JOIN recordings AS r ON r.id = s.recording_id AND r.user_id <> s.user_id").
 		Joins("JOIN users AS o ON o.id = r.user_id AND o.disabled_at IS NULL").
 		Joins("JOIN users AS u ON u.id = s.user_id AND u.organization_id = r.organization_id").
+		Where("(u.role IN ? OR "+models.SharedWithEverybody+")", auth.RolesThatMay(auth.AdministerMembers)).
 		Where("s.recording_id IN ? AND s.user_id IN ?", slices.Compact(recordings), slices.Compact(users)).
 		Where(condition, values...).Scan(&rows).Error
 	if err != nil {

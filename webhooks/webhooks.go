@@ -3,7 +3,6 @@ package webhooks
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net/http"
 	"sync/atomic"
@@ -112,14 +111,8 @@ func notFound() error { return problems.New(problems.NotFound, "There is no such
 
 // failed says what was attempted. A database that may answer later is the caller's to try again.
 func failed(attempt string, err error) error {
-	err = fmt.Errorf("%s: %w", attempt, err)
-	switch {
-	case errors.Is(err, gorm.ErrRecordNotFound):
+	if errors.Is(err, gorm.ErrRecordNotFound) {
 		return notFound()
-	case models.IsFull(err):
-		return problems.New(problems.StorageFull, "The server's disk is full; nothing was changed.").Because(err)
-	case models.IsBusy(err):
-		return problems.New(problems.DatabaseUnavailable, "The database did not answer in time; try again.").Because(err).After(time.Second)
 	}
-	return err
+	return models.Unavailable(attempt, err) //nolint:wrapcheck // it says what was attempted
 }

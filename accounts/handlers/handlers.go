@@ -1,4 +1,5 @@
-// Package handlers lets people register, sign in and sign out over HTTP.
+// Package handlers lets people register, by themselves or by an invite, sign in by password or by OpenID Connect, choose a
+// new password, and sign out over HTTP.
 package handlers
 
 import (

@@ -128,7 +128,7 @@ func callbackOIDCOperation() routes.Operation {
 		Notes: "For browsers: sets the session cookie and sends them on to the path they asked for. It has `notice=" + unmappedNotice + "` where no claim gave a " +
 			"role, so that the account has no verb. An account that has the same e-mail address and is not linked is never signed in to: 409. " + toldNote,
 		Answers:  routes.Answers{http.StatusFound: routes.Nothing{}},
-		Refusals: []problems.Kind{problems.FeatureDisabled, problems.OIDCRefused, problems.OIDCUnavailable, problems.Conflict},
+		Refusals: []problems.Kind{problems.FeatureDisabled, problems.OIDCRefused, problems.OIDCUnavailable, problems.Conflict, problems.StorageFull},
 	}
 }
 

@@ -44,7 +44,7 @@ type Options struct {
 type Issuer struct {
 	options Options
 
-	mu       sync.Mutex
+	mu       sync.Mutex // protects what follows
 	provider *gooidc.Provider
 	failed   error
 	askAgain time.Time

@@ -48,9 +48,11 @@ func tagFormOf(tag recordings.Tag) tagForm {
 	}
 }
 
+// tagListItem is a tag in the list. Prompts for titles, which the contract names, are none in this release.
 type tagListItem struct {
 	tagForm
-	CanEdit bool `json:"can_edit"`
+	TitlePrompt *string `json:"title_prompt"`
+	CanEdit     bool    `json:"can_edit"`
 }
 
 type tagList struct {
@@ -76,7 +78,7 @@ func (a *API) listTags(c echo.Context, p auth.Principal) error {
 	}
 	answer := tagList{Tags: make([]tagListItem, len(tags))}
 	for i, tag := range tags {
-		answer.Tags[i] = tagListItem{tagFormOf(tag), tag.CanEdit}
+		answer.Tags[i] = tagListItem{tagForm: tagFormOf(tag), CanEdit: tag.CanEdit}
 	}
 	return c.JSON(http.StatusOK, answer)
 }

@@ -30,7 +30,7 @@ func TestTagForms(t *testing.T) {
 	if len(list) != 1 {
 		t.Fatalf("the list is %v", list)
 	}
-	keys(t, "tag in the list", list[0].(map[string]any), tagKeys+groupKeys+" can_edit")
+	keys(t, "tag in the list", list[0].(map[string]any), tagKeys+groupKeys+" title_prompt can_edit")
 	if list := s.expect(s.get("/api/v1/tags?name=other"), http.StatusOK, "")["tags"].([]any); len(list) != 0 {
 		t.Errorf("of another name there are %v", list)
 	}

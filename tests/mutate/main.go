@@ -1,8 +1,9 @@
 // Command mutate takes each guard out of the code in turn and shows the test that notices. A guard that can be taken
 // out without a failing test is a fault: mutate ends with 1 and names it. The tree is not touched; the compiler is
-// given the changed file as an overlay. With an argument it tries only those whose file or name holds it:
+// given the changed file as an overlay. Some guards show on PostgreSQL alone, whose tests are skipped without one. With an
+// argument it tries only those whose file or name holds it:
 //
-//	go run ./tests/mutate budgets/
+//	scripts/with-services go run ./tests/mutate budgets/
 package main
 
 import (

@@ -21,7 +21,7 @@ func moneyMutations() []mutation {
 		administration("a role without the verb administers", "auth/authorize.go", "!p.May(row.Needs) || !p.administration", "!p.administration"),
 		administration("a token without the mark administers", "auth/authorize.go", "!p.May(row.Needs) || !p.administration", "!p.May(row.Needs)"),
 		{"an editor sees what the organization spends", "api/v1/usage.go", "if err := p.Permit(auth.ManageTeamBilling); err != nil {", "if err := p.Permit(auth.Publish); err != nil {", "TestUsageIsToldToWhoMaySeeIt", []string{"./api/v1"}},
-		{"a member that is not known is passed over", "routes/json.go", "	strict.DisallowUnknownFields()\n", "", "TestStrictBodiesNameWhatTheyDoNotKnow", []string{"./routes"}},
+		{"a member that is not known is passed over", "routes/strict.go", "	strict.DisallowUnknownFields()\n", "", "TestStrictBodiesNameWhatTheyDoNotKnow", []string{"./routes"}},
 		{"an editor's token is made for administration", "tokens/create.go", "row.Administration && !auth.RoleMay(", "row.Administration && auth.RoleMay(\"\", auth.Publish) && !auth.RoleMay(", "TestTheMarkOfAdministration", []string{"./tokens"}},
 		{"a token hands on a mark that it does not have", "tokens/create.go", " || made.Administration && !maker.Administration", "", "TestTheMarkOfAdministration", []string{"./tokens"}},
 	}

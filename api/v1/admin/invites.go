@@ -39,7 +39,8 @@ func teamInviteOf(invite accounts.Invite) teamInvite {
 // madeInvite shows the link, or without PUBLIC_URL the token, this once.
 type madeInvite struct {
 	teamInvite
-	Link string `json:"link"`
+	Link   string `json:"link"`
+	Mailed bool   `json:"mailed"`
 }
 
 type teamInviteList struct {
@@ -89,9 +90,10 @@ func createInviteOperation() routes.Operation {
 	return routes.Operation{
 		Summary: "Invite somebody to the organization", Group: routes.GroupAdministration,
 		Request: newInvite{Email: "grace@example.org", Role: new(auth.RoleEditor), ExpiresInDays: new(int64(7))},
-		Notes: "The link is shown this once, and mailed where the server sends mail. It makes one account, of exactly this address and role, as long as " +
+		Notes: "The link is shown this once, and mailed where the server sends mail, unless the address was mailed an invite of the organization within " +
+			"`INVITE_MAIL_SECONDS`; `mailed` says which. It makes one account, of exactly this address and role, as long as " +
 			"who invited may still give it. An open invite of the address is void then. Members that are not known are refused.",
-		Answers:  routes.Answers{http.StatusCreated: madeInvite{exampleInvite(), "https://notes.example.org/invite#inv_…"}},
+		Answers:  routes.Answers{http.StatusCreated: madeInvite{exampleInvite(), "https://notes.example.org/invite#inv_…", true}},
 		Refusals: []problems.Kind{problems.InvalidParameter, problems.Conflict},
 	}
 }
@@ -114,7 +116,7 @@ func (a *API) createInvite(c echo.Context, p auth.Principal) error {
 	}
 	routes.Made(c, "invite", invite.ID)
 	c.Response().Header().Set(echo.HeaderCacheControl, "no-store")
-	return c.JSON(http.StatusCreated, madeInvite{teamInviteOf(invite), link})
+	return c.JSON(http.StatusCreated, madeInvite{teamInviteOf(invite), link, invite.Mailed})
 }
 
 // inviteWithdrawal says that an invite is void.
