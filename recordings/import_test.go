@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -50,7 +51,8 @@ func TestImport(t *testing.T) {
 		r := newRig(t, url, "", nil)
 		file, goOn := wav(2, 1), make(chan struct{})
 		address := serving(t, func(w http.ResponseWriter, request *http.Request) {
-			if request.Header.Get("Authorization") != "" || request.Header.Get("Cookie") != "" || request.URL.RawQuery != "key=hidden" {
+			if request.Header.Get("Authorization") != "" || request.Header.Get("Cookie") != "" ||
+				request.URL.RawQuery != "key=hidden" || request.Header.Get("User-Agent") != "Stenometer-Import/1.0" {
 				t.Errorf("the request was %v %v", request.URL, request.Header)
 			}
 			w.Header().Set("Content-Length", fmt.Sprint(len(file)))
@@ -151,6 +153,24 @@ func TestImportsFailWithTheirReason(t *testing.T) {
 	if r.waitingImports() != 0 || len(r.left()) != 0 {
 		t.Errorf("%d addresses, files %v", r.waitingImports(), r.left())
 	}
+}
+
+// Rule: a server that says when to ask again is asked then, and that costs no attempt.
+func TestAnImportWaitsAsItIsAsked(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, sqliteURL(t), "", func(s *settings) { s.jobs.MaxAttempts = 1 })
+	var first atomic.Bool
+	address := serving(t, func(w http.ResponseWriter, _ *http.Request) {
+		if first.CompareAndSwap(false, true) {
+			w.Header().Set("Retry-After", "1")
+			w.WriteHeader(http.StatusTooManyRequests)
+			return
+		}
+		_, _ = w.Write(wav(1, 1))
+	})
+	id := r.importing(recordings.ImportWish{Address: address + "/a.wav"})
+	r.start()
+	r.await(id, recordings.StatusCompleted)
 }
 
 // closed is an address at which nobody listens.

@@ -66,6 +66,7 @@ func (w *Importer) Work(ctx context.Context, job *river.Job[ImportArgs]) error {
 		err = s.imported(working, row, token, file, by)
 	}
 	stop()
+	var busy notYet
 	switch {
 	case errors.Is(err, errNotWanted), errors.Is(context.Cause(working), errNotWanted):
 		return nil
@@ -75,6 +76,8 @@ func (w *Importer) Work(ctx context.Context, job *river.Job[ImportArgs]) error {
 		return river.JobSnooze(storageWait)
 	case permanent(err):
 		return river.JobCancel(err)
+	case errors.As(err, &busy) && s.Now().Sub(job.CreatedAt) < providerPatience:
+		return river.JobSnooze(busy.wait) // no attempt is spent on a server that says until when it is busy
 	}
 	return err
 }
@@ -105,6 +108,9 @@ func (s *Recordings) claimImport(ctx context.Context, row models.Recording) (tok
 	})
 }
 
+// importAgent is what an import calls itself: who keeps the logs of the other side can tell what came, and refuse it.
+const importAgent = "Stenometer-Import/1.0"
+
 // download fetches the file into the storage, within the bound of uploads.
 func (s *Recordings) download(ctx context.Context, row models.Recording) (*incoming, error) {
 	address, err := s.addressOf(ctx, row.ID)
@@ -117,6 +123,7 @@ func (s *Recordings) download(ctx context.Context, row models.Recording) (*incom
 	if err != nil {
 		return nil, hopeless{notFetched{"import_address_refused"}}
 	}
+	request.Header.Set("User-Agent", importAgent)
 	client := s.Imports.Strangers.Client(s.Imports.Timeout)
 	defer client.CloseIdleConnections()
 	stall := time.AfterFunc(s.Imports.Stall, cancel)
@@ -126,7 +133,7 @@ func (s *Recordings) download(ctx context.Context, row models.Recording) (*incom
 		return nil, unreachable(err)
 	}
 	defer closing(answer.Body)
-	if err := judgeAnswer(answer, s.MaxUploadBytes); err != nil {
+	if err := judgeAnswer(answer, s.MaxUploadBytes, s.Now()); err != nil {
 		return nil, err
 	}
 	body := &progress{service: s, ctx: ctx, stall: stall, recording: row.ID, body: answer.Body}
@@ -161,11 +168,14 @@ func (s *Recordings) addressOf(ctx context.Context, id int64) (string, error) {
 }
 
 // judgeAnswer refuses what is no file, and what is known to be too large, before any of it is read.
-func judgeAnswer(answer *http.Response, most int64) error {
+func judgeAnswer(answer *http.Response, most int64, now time.Time) error {
 	switch status := answer.StatusCode; {
 	case status >= 300 && status < 400:
 		return hopeless{notFetched{"import_redirected"}}
 	case status == http.StatusTooManyRequests || status == http.StatusRequestTimeout || status >= 500:
+		if wait := outbound.RetryAfter(answer.Header, now); wait > 0 {
+			return notYet{notFetched{"import_status"}, wait}
+		}
 		return notFetched{"import_status"}
 	case status != http.StatusOK:
 		return hopeless{notFetched{"import_status"}}
@@ -229,6 +239,15 @@ func (s *Recordings) keepImport(ctx context.Context, row models.Recording, token
 type notFetched struct{ code string }
 
 func (n notFetched) Error() string { return n.code }
+
+// notYet is the reason of a server that says how long to leave it alone.
+type notYet struct {
+	notFetched
+
+	wait time.Duration
+}
+
+func (n notYet) Unwrap() error { return n.notFetched }
 
 // unreachable names what went wrong on the way, without the address that the error of a client holds.
 func unreachable(err error) error {
