@@ -16,7 +16,7 @@ import (
 func TestStopPutsJobsBackAtOnceAndCountsNoAttempt(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, url string) {
-		began := make(chan struct{}, 1)
+		began := make(chan struct{}, 10) // until it takes no new job, a stopping process may begin it again
 		var ended atomic.Bool
 		first, db := start(t, url, options("all"), work{
 			do: func(ctx context.Context, _ *river.Job[task]) error {
@@ -170,7 +170,7 @@ func TestWorkersShareJobsExactlyOnce(t *testing.T) {
 func TestPositionCountsOlderWaitingJobs(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, url string) {
-		began := make(chan struct{}, 1)
+		began := make(chan struct{}, 10) // until it takes no new job, a stopping process begins others, and waits for them
 		o := options("all")
 		o.MaxWorkers = 1
 		j, db := start(t, url, o, work{do: func(ctx context.Context, _ *river.Job[task]) error {
