@@ -67,6 +67,7 @@ func (w *Importer) Work(ctx context.Context, job *river.Job[ImportArgs]) error {
 	}
 	stop()
 	var busy notYet
+	age := s.Now().Sub(job.CreatedAt)
 	switch {
 	case errors.Is(err, errNotWanted), errors.Is(context.Cause(working), errNotWanted):
 		return nil
@@ -76,8 +77,8 @@ func (w *Importer) Work(ctx context.Context, job *river.Job[ImportArgs]) error {
 		return river.JobSnooze(storageWait)
 	case permanent(err):
 		return river.JobCancel(err)
-	case errors.As(err, &busy) && s.Now().Sub(job.CreatedAt) < providerPatience:
-		return river.JobSnooze(busy.wait) // no attempt is spent on a server that says until when it is busy
+	case errors.As(err, &busy) && age < providerPatience:
+		return river.JobSnooze(busy.after(age)) // no attempt is spent on a server that says until when it is busy
 	}
 	return err
 }
@@ -248,6 +249,12 @@ type notYet struct {
 }
 
 func (n notYet) Unwrap() error { return n.notFetched }
+
+// after is when an import of an age asks again: as it is told, and ever later, so that a server which always says a second
+// is not asked day and night.
+func (n notYet) after(age time.Duration) time.Duration {
+	return min(max(n.wait, age/10), outbound.MaxRetryAfter)
+}
 
 // unreachable names what went wrong on the way, without the address that the error of a client holds.
 func unreachable(err error) error {

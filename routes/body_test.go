@@ -50,35 +50,39 @@ func TestSlowAndShortBodies(t *testing.T) {
 // Rule: who sends a byte now and then is refused as one that stands still is; who has sent enough before may pause.
 func TestABodyThatDripsIsRefused(t *testing.T) {
 	t.Parallel()
-	h := open(t, plan{timeouts: routes.Timeouts{BodyStall: 200 * time.Millisecond, BodyLeast: 10_000}})
+	const drips = 12 // more than are waited for, each long before the stall that a busy machine could make of it
+	h := open(t, plan{timeouts: routes.Timeouts{BodyStall: 500 * time.Millisecond, BodyLeast: 10_000}})
 	server := h.serve()
 	for before, want := range map[int]int{0: 408, 20_000: 200} {
-		conn, err := net.Dial("tcp", server.Listener.Addr().String())
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, err = io.WriteString(conn, "POST /api/v1/recordings/upload HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer "+h.token(1, "upload")+
-			"\r\nContent-Length: "+strconv.Itoa(before+10)+"\r\n\r\n"+strings.Repeat("x", before))
-		if err != nil {
-			t.Fatal(err)
-		}
-		go func() {
-			for range 10 {
-				<-time.After(50 * time.Millisecond) // the pace is what is tested
-				if _, err := io.WriteString(conn, "x"); err != nil {
-					return // refused
-				}
+		head := "POST /api/v1/recordings/upload HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + h.token(1, "upload") +
+			"\r\nContent-Length: " + strconv.Itoa(before+drips) + "\r\n\r\n"
+		t.Run(strconv.Itoa(before), func(t *testing.T) {
+			t.Parallel()
+			conn, err := net.Dial("tcp", server.Listener.Addr().String())
+			if err != nil {
+				t.Fatal(err)
 			}
-		}()
-		response, err := http.ReadResponse(bufio.NewReader(conn), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if response.StatusCode != want {
-			t.Errorf("after %d bytes a drip is answered %d, want %d", before, response.StatusCode, want)
-		}
-		_ = response.Body.Close()
-		_ = conn.Close()
+			defer conn.Close()
+			if _, err := io.WriteString(conn, head+strings.Repeat("x", before)); err != nil {
+				t.Fatal(err)
+			}
+			go func() {
+				for range drips {
+					<-time.After(50 * time.Millisecond) // the pace is what is tested
+					if _, err := io.WriteString(conn, "x"); err != nil {
+						return // refused
+					}
+				}
+			}()
+			response, err := http.ReadResponse(bufio.NewReader(conn), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer response.Body.Close()
+			if response.StatusCode != want {
+				t.Errorf("a drip is answered %d, want %d", response.StatusCode, want)
+			}
+		})
 	}
 }
 

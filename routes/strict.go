@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"reflect"
+	"strconv"
 	"strings"
 
 	"github.com/labstack/echo/v4"
@@ -25,7 +26,8 @@ func DecodeStrictJSON(c echo.Context, dst any) error {
 	strict.DisallowUnknownFields()
 	if err := strict.Decode(dst); err != nil {
 		_, quoted, _ := strings.Cut(err.Error(), "unknown field ")
-		return notKnown(strings.Trim(quoted, `"`)).Because(err)
+		name, _ := strconv.Unquote(quoted) // the decoder's own quoting: it was decoded before, so that nothing else can fail
+		return notKnown(name).Because(err)
 	}
 	members, twice := membersOf(body)
 	if twice != "" {

@@ -35,6 +35,7 @@ func TestStrictBodiesNameWhatTheyDoNotKnow(t *testing.T) {
 		`{"in":{"count":1,"counts":2}}`:          `"counts"`,
 		`{"` + strings.Repeat("x", 200) + `":1}`: strings.Repeat("x", 100) + "…",
 		`{"Name":"a"}`:                           `"Name"`,
+		`{"na\"me":"a"}`:                         `"na\"me"`,
 		`{"name":"a","NAME":"b"}`:                `"NAME"`,
 		`{"name":"a","name":"b"}`:                `"name"`,
 		`{"in":{"count":1,"count":2}}`:           `"count"`,

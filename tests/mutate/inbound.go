@@ -37,6 +37,7 @@ func inboundMutations() []mutation {
 		{"the spool has no bound", "spool/spool.go", "if bytes > s.most-s.used {", "if bytes < 0 {", "TestSpoolKeepsItsBound", []string{"./spool"}},
 		{"the spool never gives back", "spool/spool.go", "	f.spool.give(f.taken)\n", "", "TestSpoolKeepsItsBound", []string{"./spool"}},
 
+		story("a busy server is asked every second for a day", "importwork.go", "max(n.wait, age/10)", "n.wait", "TestABusyServerIsAsked"),
 		story("slow imports take the places of their organization", "importwork.go", "s.Slots.Beside(jobs.Imports)", "s.Slots", "TestSlowImportsKeep"),
 		story("a body that breaks off behind its form is taken", "form.go", "return fields, meter.drain()", "return fields, nil", "TestAFormIsReadToTheEnd"),
 		story("a broken body is answered as a stop", "form.go", "if m.err != nil && errors.Is(err, context.Canceled) {", "if m.err == nil && err != nil && errors.Is(err, context.Canceled) {", "TestAFormIsReadToTheEnd"),
